@@ -1,0 +1,67 @@
+#pragma once
+
+#include "base/error.hpp"
+#include "base/types.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <thread>
+
+namespace maxmargin {
+
+// What a running computation tells its caller.
+struct Progress {
+  index_t n_iter = 0;
+  double kkt_violation = 0.0;
+  index_t n_free = 0;
+  index_t n_bounded = 0;
+  double seconds = 0.0;
+};
+
+// Lets the caller watch and stop a computation. The computation calls poll() often from any thread;
+// the hook runs on the thread that made the Control, at most once in `period`. A hook that returns
+// false, or throws, ends the computation on every thread with Cancelled (or what the hook threw).
+class Control {
+ public:
+  using Clock = std::chrono::steady_clock;
+  using Hook = std::function<bool(const Progress&)>;
+
+  Control() = default;
+  explicit Control(Hook hook, Clock::duration period = std::chrono::milliseconds(50))
+      : hook_(std::move(hook)), period_(period) {}
+
+  void poll(Progress progress = {}) {
+    if (cancelled_.load(std::memory_order_relaxed)) throw Cancelled();
+    if (!hook_ || std::this_thread::get_id() != owner_) return;
+    const auto now = Clock::now();
+    if (now - last_ < period_) return;
+    last_ = now;
+    progress.seconds = seconds();
+    bool go_on = false;
+    try {
+      go_on = hook_(progress);
+    } catch (...) {
+      cancelled_.store(true, std::memory_order_relaxed);
+      throw;
+    }
+    if (!go_on) {
+      cancelled_.store(true, std::memory_order_relaxed);
+      throw Cancelled();
+    }
+  }
+
+  double seconds() const {
+    return std::chrono::duration<double>(Clock::now() - start_).count();
+  }
+
+ private:
+  Hook hook_;
+  Clock::duration period_{};
+  Clock::time_point start_ = Clock::now();
+  Clock::time_point last_ = start_;
+  std::thread::id owner_ = std::this_thread::get_id();
+  std::atomic<bool> cancelled_{false};
+};
+
+} // namespace maxmargin

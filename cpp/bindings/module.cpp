@@ -1,0 +1,8 @@
+// Table of contents of the extension module: one line for each part.
+#include "bindings/pybind.hpp"
+
+PYBIND11_MODULE(_core, m) {
+  using namespace maxmargin::bindings;
+  m.doc() = "The C++ core of maxmargin; use the package's public names instead.";
+  bind_info(m);
+}

@@ -1,0 +1,17 @@
+#pragma once
+
+// Every binding file includes pybind11 through here, so that all see the same type casters.
+#include <pybind11/functional.h>
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+namespace py = pybind11;
+
+namespace maxmargin::bindings {
+
+void bind_info(py::module_& m);
+void bind_internal(py::module_& m);
+void bind_svm(py::module_& m);
+
+} // namespace maxmargin::bindings
