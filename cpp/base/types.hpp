@@ -15,8 +15,7 @@ concept Real = std::same_as<T, float> || std::same_as<T, double>;
 // A cache line, and the widest vector register.
 inline constexpr std::size_t kAlignment = 64;
 
-template <Real T>
-inline constexpr index_t kLane = static_cast<index_t>(kAlignment / sizeof(T));
+template <Real T> inline constexpr index_t kLane = static_cast<index_t>(kAlignment / sizeof(T));
 
 constexpr index_t round_up(index_t value, index_t multiple) {
   return (value + multiple - 1) / multiple * multiple;

@@ -1,7 +1,8 @@
 #pragma once
 
 // The only numpy code in C++: numpy arrays to views (nothing is copied) and vectors to numpy arrays
-// (the memory is handed over). Python validates what users give; what is checked here guards memory.
+// (the memory is handed over). Python validates what users give; what is checked here guards
+// memory.
 
 #include "base/error.hpp"
 #include "bindings/pybind.hpp"
@@ -40,7 +41,8 @@ CsrView<T, I> csr_view(const py::array& values, const py::array& indices, const 
   return view;
 }
 
-template <Real T> MatrixView csr_of_type(const py::array& values, const py::tuple& csr, index_t cols) {
+template <Real T>
+MatrixView csr_of_type(const py::array& values, const py::tuple& csr, index_t cols) {
   const auto indices = py::cast<py::array>(csr[1]);
   const auto indptr = py::cast<py::array>(csr[2]);
   if (holds<std::int32_t>(indices) && holds<std::int32_t>(indptr))

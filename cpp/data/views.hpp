@@ -33,7 +33,9 @@ template <Real T, class I> struct CsrView {
   index_t nnz() const { return rows == 0 ? 0 : static_cast<index_t>(indptr[rows]); }
 
  private:
-  std::size_t row_size(index_t i) const { return static_cast<std::size_t>(indptr[i + 1] - indptr[i]); }
+  std::size_t row_size(index_t i) const {
+    return static_cast<std::size_t>(indptr[i + 1] - indptr[i]);
+  }
 };
 
 // Any of the sample matrices that are read without a copy.
@@ -47,8 +49,7 @@ inline index_t n_rows(const MatrixView& X) {
 inline index_t n_cols(const MatrixView& X) {
   return std::visit([](const auto& view) { return view.cols; }, X);
 }
-template <class View>
-inline constexpr bool is_dense = requires(const View& view) { view.data; };
+template <class View> inline constexpr bool is_dense = requires(const View& view) { view.data; };
 
 inline bool is_sparse(const MatrixView& X) {
   return std::visit([](const auto& view) { return !is_dense<std::decay_t<decltype(view)>>; }, X);

@@ -17,15 +17,15 @@ struct SupportVectors {
 };
 
 // A trained C-SVC in LIBSVM's form: one machine for every pair of classes i < j in the order (0,1),
-// (0,2) .. (1,2) ..; a positive decision value votes for class i. Support vectors are grouped by class.
-// Row j-1 of dual_coef holds, for the support vectors of class i < j, their coefficients in machine
-// (i,j); row i holds those of class j in the same machine (LIBSVM's sv_coef).
+// (0,2) .. (1,2) ..; a positive decision value votes for class i. Support vectors are grouped by
+// class. Row j-1 of dual_coef holds, for the support vectors of class i < j, their coefficients in
+// machine (i,j); row i holds those of class j in the same machine (LIBSVM's sv_coef).
 struct SvcModel {
   KernelParams kernel;
-  std::vector<double> labels;       // n_classes, as in the file
-  std::vector<index_t> n_support;   // n_classes
-  std::vector<double> dual_coef;    // (n_classes - 1) x n_support_vectors, row-major
-  std::vector<double> rho;          // n_classes (n_classes - 1) / 2
+  std::vector<double> labels;     // n_classes, as in the file
+  std::vector<index_t> n_support; // n_classes
+  std::vector<double> dual_coef;  // (n_classes - 1) x n_support_vectors, row-major
+  std::vector<double> rho;        // n_classes (n_classes - 1) / 2
   SupportVectors support_vectors;
 
   index_t n_classes() const { return static_cast<index_t>(n_support.size()); }

@@ -1,0 +1,214 @@
+// What tests and benchmarks need to see of the inside: every SIMD target, the row cache, the pair
+// selection.
+#include "base/random.hpp"
+#include "bindings/arrays.hpp"
+#include "bindings/pybind.hpp"
+#include "data/packed_csr.hpp"
+#include "data/packed_dense.hpp"
+#include "kernel/kernel_function.hpp"
+#include "kernel/row_cache.hpp"
+#include "simd/dispatch.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+namespace maxmargin::bindings {
+namespace {
+
+// K(A, B) by one target's block code, in the type of A, `repeat` times; (values, seconds of the
+// fastest).
+template <Real T>
+py::tuple dense_block(const simd::KernelTable& target, const MatrixView& A, const MatrixView& B,
+                      const KernelParams& kernel, int repeat) {
+  const simd::RealTable<T>& table = simd::real_table<T>(target);
+  const Scaling scaling = scaling_of(B, is_translation_invariant(kernel.type));
+  const PackedDense<T> queries(A, identity_order(n_rows(A)), scaling, table, 1);
+  const PackedDense<T> columns(B, identity_order(n_rows(B)), scaling, table, 1);
+  std::vector<const T*> query_panels, panels;
+  for (index_t p = 0; p < queries.n_panels(); ++p) query_panels.push_back(queries.panel(p));
+  for (index_t p = 0; p < columns.n_panels(); ++p) panels.push_back(columns.panel(p));
+  DenseQueries<T> gathered;
+  gathered.gather(query_panels, n_cols(A), identity_order(n_rows(A)), table.tile_rows);
+  const index_t stride = columns.n_panels() * kLane<T>;
+  std::vector<T> values(static_cast<std::size_t>(n_rows(A) * stride));
+  std::vector<T*> out;
+  for (index_t r = 0; r < n_rows(A); ++r) out.push_back(values.data() + r * stride);
+  simd::DenseBlock<T> block;
+  block.queries = gathered.values_from(0);
+  block.query_half_norms = gathered.half_norms_from(0);
+  block.n_queries = n_rows(A);
+  block.depth = n_cols(A);
+  block.panels = panels.data();
+  block.n_panels = columns.n_panels();
+  block.epilogue = epilogue_of<T>(kernel, scaling);
+  block.out = out.data();
+  double best = HUGE_VAL;
+  for (int k = 0; k < repeat; ++k) {
+    const auto begin = std::chrono::steady_clock::now();
+    table.dense_block(block);
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
+    best = std::min(best, elapsed.count());
+  }
+  return py::make_tuple(to_numpy(std::move(values), {n_rows(A), stride}), best);
+}
+
+template <Real T>
+py::array sparse_block(const simd::KernelTable& target, const MatrixView& A, const MatrixView& B,
+                       const KernelParams& kernel) {
+  const simd::RealTable<T>& table = simd::real_table<T>(target);
+  const Scaling scaling = scaling_of(B, false);
+  const PackedCsr<T> queries(A, identity_order(n_rows(A)), scaling, table);
+  const PackedCsr<T> columns(B, identity_order(n_rows(B)), scaling, table);
+  const std::vector<index_t> rows = identity_order(n_rows(B));
+  std::vector<T> values(static_cast<std::size_t>(n_rows(A) * n_rows(B)));
+  QueryTable<T> lines;
+  for (index_t first = 0; first < n_rows(A); first += QueryTable<T>::kQueries) {
+    const index_t n = std::min(QueryTable<T>::kQueries, n_rows(A) - first);
+    const std::vector<index_t> numbers = identity_order(n_rows(A));
+    lines.set(queries, std::span(numbers).subspan(first, n), n_cols(B));
+    std::vector<T*> out;
+    for (index_t r = 0; r < n; ++r) out.push_back(values.data() + (first + r) * n_rows(B));
+    simd::SparseBlock<T> block;
+    block.table = lines.lines();
+    block.query_half_norms = lines.half_norms();
+    block.n_queries = n;
+    block.values = columns.values();
+    block.indices = columns.indices();
+    block.indptr = columns.indptr();
+    block.half_norms = columns.half_norms();
+    block.rows = rows.data();
+    block.n_rows = n_rows(B);
+    block.epilogue = epilogue_of<T>(kernel, scaling);
+    block.out = out.data();
+    table.sparse_block(block);
+  }
+  return to_numpy(std::move(values), {n_rows(A), n_rows(B)});
+}
+
+bool is_float32(const MatrixView& X) {
+  return std::visit(
+      [](const auto& view) {
+        return std::is_same_v<typename std::decay_t<decltype(view)>::value_type, float>;
+      },
+      X);
+}
+
+py::tuple kernel_block(const std::string& target, const py::object& A, const py::object& B,
+                       const KernelParams& kernel, int repeat) {
+  const simd::KernelTable& table = simd::table_named(target);
+  const MatrixView a = matrix_view(A), b = matrix_view(B);
+  if (is_sparse(b))
+    return py::make_tuple(is_float32(a) ? sparse_block<float>(table, a, b, kernel)
+                                        : sparse_block<double>(table, a, b, kernel),
+                          0.0);
+  return is_float32(a) ? dense_block<float>(table, a, b, kernel, repeat)
+                       : dense_block<double>(table, a, b, kernel, repeat);
+}
+
+template <Real T>
+py::array_t<T> elementwise(const simd::KernelTable& target, const std::string& function,
+                           const Array<T>& x) {
+  const simd::RealTable<T>& table = simd::real_table<T>(target);
+  std::vector<T> y(static_cast<std::size_t>(x.size()));
+  (function == "exp" ? table.exp : table.tanh)(x.data(), y.data(), x.size());
+  return to_numpy(std::move(y));
+}
+
+template <Real T> double fma_peak(const simd::KernelTable& target) {
+  const simd::RealTable<T>& table = simd::real_table<T>(target);
+  T sink = 1;
+  double best = 0.0;
+  for (int k = 0; k < 20; ++k) {
+    const auto begin = std::chrono::steady_clock::now();
+    const auto operations = static_cast<double>(table.fma_chains(100000, &sink));
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
+    best = std::max(best, operations / elapsed.count());
+  }
+  return best / 1e9;
+}
+
+simd::PairView pair_view(const Array<double>& beta, const Array<double>& gradient,
+                         const Array<double>& lower, const Array<double>& upper,
+                         const Array<double>& diagonal) {
+  require(beta.size() % kLane<double> == 0, "arrays must fill whole cache lines");
+  return {beta.data(), gradient.data(), lower.data(), upper.data(), diagonal.data(), beta.size()};
+}
+
+} // namespace
+
+void bind_internal(py::module_& m) {
+  py::module_ internal = m.def_submodule("_internal", "The inside, for tests and benchmarks.");
+  internal.def("kernel_block", &kernel_block, py::arg("target"), py::arg("A"), py::arg("B"),
+               py::arg("kernel"), py::arg("repeat") = 1,
+               "(K(A, B), seconds) by one target; dense results have padding columns at the end.");
+  internal.def("elementwise",
+               [](const std::string& target, const std::string& f, const py::object& x) {
+                 const simd::KernelTable& table = simd::table_named(target);
+                 if (holds<float>(x))
+                   return py::array(elementwise<float>(table, f, py::cast<Array<float>>(x)));
+                 return py::array(elementwise<double>(table, f, py::cast<Array<double>>(x)));
+               });
+  internal.def("fma_peak_gflops", [](const std::string& target, const std::string& dtype) {
+    const simd::KernelTable& table = simd::table_named(target);
+    require(dtype == "float32" || dtype == "float64", "dtype must be float32 or float64");
+    return dtype == "float32" ? fma_peak<float>(table) : fma_peak<double>(table);
+  });
+  internal.def(
+      "dot", [](const std::string& target, const Array<double>& x, const Array<double>& y) {
+        return simd::table_named(target).f64.dot(x.data(), y.data(), std::min(x.size(), y.size()));
+      });
+  internal.def("axpy", [](const std::string& target, double a, const Array<double>& x,
+                          Array<double> y) {
+    simd::table_named(target).f64.axpy(a, x.data(), y.mutable_data(), std::min(x.size(), y.size()));
+  });
+  internal.def("add_rows", [](const std::string& target, const Array<double>& rows,
+                              const Array<double>& coef, Array<double> out) {
+    std::vector<const double*> pointers;
+    for (py::ssize_t r = 0; r < rows.shape(0); ++r) pointers.push_back(rows.data(r, 0));
+    simd::table_named(target).add_rows(pointers.data(), coef.data(), rows.shape(0),
+                                       out.mutable_data(), 0, out.size());
+  });
+  internal.def("select_first", [](const std::string& target, const Array<double>& beta,
+                                  const Array<double>& gradient, const Array<double>& lower,
+                                  const Array<double>& upper) {
+    const simd::Violation v =
+        simd::table_named(target).select_first(pair_view(beta, gradient, lower, upper, beta));
+    return py::make_tuple(v.i, v.up, v.low);
+  });
+  internal.def("update_pair",
+               [](const std::string& target, const Array<double>& beta, Array<double> gradient,
+                  const Array<double>& lower, const Array<double>& upper,
+                  const Array<double>& row_i, const Array<double>& row_j, double delta) {
+                 const simd::Violation v = simd::table_named(target).update_pair(
+                     pair_view(beta, gradient, lower, upper, beta), gradient.mutable_data(),
+                     row_i.data(), row_j.data(), delta);
+                 return py::make_tuple(v.i, v.up, v.low);
+               });
+  internal.def("select_second", [](const std::string& target, const Array<double>& beta,
+                                   const Array<double>& gradient, const Array<double>& lower,
+                                   const Array<double>& upper, const Array<double>& diagonal,
+                                   const Array<double>& row_i, index_t i, double up) {
+    return simd::table_named(target).select_second(
+        pair_view(beta, gradient, lower, upper, diagonal), row_i.data(), i, up);
+  });
+
+  py::class_<RowCache>(internal, "RowCache")
+      .def(py::init<index_t, index_t, std::size_t>(), py::arg("n_keys"), py::arg("row_length"),
+           py::arg("budget_bytes"))
+      .def("find",
+           [](RowCache& cache, index_t key) -> py::object {
+             const double* row = cache.find(key);
+             return row == nullptr ? py::object(py::none()) : py::float_(row[0]);
+           })
+      .def("insert",
+           [](RowCache& cache, index_t key, double value) { cache.insert(key)[0] = value; })
+      .def("clear", &RowCache::clear)
+      .def("keys", &RowCache::keys)
+      .def_property_readonly("capacity", &RowCache::capacity)
+      .def_property_readonly("size", &RowCache::size)
+      .def_property_readonly("hits", &RowCache::hits)
+      .def_property_readonly("misses", &RowCache::misses);
+}
+
+} // namespace maxmargin::bindings

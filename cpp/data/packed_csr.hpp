@@ -1,0 +1,58 @@
+#pragma once
+
+#include "base/aligned_buffer.hpp"
+#include "data/scaling.hpp"
+#include "data/views.hpp"
+#include "simd/kernel_table.hpp"
+
+#include <span>
+#include <vector>
+
+namespace maxmargin {
+
+// Samples in the form that sparse_block reads: the non-zero values in the solver's type, 32-bit
+// columns and half squared norms by row.
+template <Real T> class PackedCsr {
+ public:
+  PackedCsr() = default;
+  PackedCsr(const MatrixView& X, std::span<const index_t> rows, const Scaling& scaling,
+            const simd::RealTable<T>& table);
+
+  index_t rows() const { return static_cast<index_t>(indptr_.size()) - 1; }
+  index_t cols() const { return cols_; }
+  const T* values() const { return values_.data(); }
+  const std::int32_t* indices() const { return indices_.data(); }
+  const std::int64_t* indptr() const { return indptr_.data(); }
+  const T* half_norms() const { return half_norms_.data(); }
+  index_t row_size(index_t i) const { return indptr_[i + 1] - indptr_[i]; }
+
+ private:
+  index_t cols_ = 0;
+  std::vector<T> values_;
+  std::vector<std::int32_t> indices_;
+  std::vector<std::int64_t> indptr_{0};
+  std::vector<T> half_norms_;
+};
+
+// A few queries spread out as dense columns: line k holds their values at feature k. Clearing it
+// costs only the features that are set.
+template <Real T> class QueryTable {
+ public:
+  static constexpr index_t kQueries = simd::kSparseQueries<T>;
+
+  // Requires rows.size() <= kQueries; columns of `source` beyond `cols` are left out (the other
+  // side has nothing there).
+  void set(const PackedCsr<T>& source, std::span<const index_t> rows, index_t cols);
+
+  const T* lines() const { return lines_.data(); }
+  const T* half_norms() const { return half_norms_; }
+
+ private:
+  void clear();
+
+  AlignedBuffer<T> lines_;
+  std::vector<std::int32_t> used_;
+  alignas(kAlignment) T half_norms_[kQueries] = {};
+};
+
+} // namespace maxmargin

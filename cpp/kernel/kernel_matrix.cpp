@@ -1,0 +1,122 @@
+#include "kernel/kernel_matrix.hpp"
+
+#include "base/parallel.hpp"
+#include "simd/dispatch.hpp"
+
+#include <algorithm>
+
+namespace maxmargin {
+namespace {
+
+// A cache that holds fewer rows than this would be emptied by a single gradient update.
+constexpr index_t kFewestCachedRows = 64;
+
+// The cost of a kernel value in products, below which computing it again beats fetching it from
+// main memory; what fits the processor's own caches is always worth keeping.
+constexpr double kCheapProducts = 32.0;
+constexpr index_t kNearBytes = 8 * 1024 * 1024;
+
+} // namespace
+
+KernelMatrix::KernelMatrix(std::unique_ptr<KernelRows> rows, std::size_t cache_bytes, int threads)
+    : all_(std::move(rows)), cache_bytes_(cache_bytes), threads_(thread_count(threads)),
+      table_(simd::active_table()), scratch_(static_cast<std::size_t>(threads_)) {
+  open_cache();
+}
+
+void KernelMatrix::open_cache() {
+  if (cache_) {
+    closed_hits_ += cache_->hits();
+    closed_misses_ += cache_->misses();
+    cache_.reset();
+  }
+  const bool is_near = size() <= kNearBytes / static_cast<index_t>(sizeof(double)) / size();
+  if (!is_near && rows().products_per_value() < kCheapProducts) return;
+  RowCache cache(size(), size(), cache_bytes_);
+  if (cache.capacity() >= std::min(kFewestCachedRows, size())) cache_.emplace(std::move(cache));
+}
+
+std::size_t KernelMatrix::cache_hits() const {
+  return closed_hits_ + (cache_ ? cache_->hits() : 0);
+}
+std::size_t KernelMatrix::cache_misses() const {
+  return closed_misses_ + (cache_ ? cache_->misses() : 0);
+}
+
+void KernelMatrix::square(std::span<const index_t> rows, double* out, index_t stride) {
+  this->rows().gather(rows);
+  this->rows().square(out, stride, threads_);
+}
+
+void KernelMatrix::add_rows(std::span<const index_t> rows, std::span<const double> coef,
+                            double* out) {
+  // No more at a time than the cache holds, so that none of a piece evicts another of it.
+  const std::size_t step = cache_ ? static_cast<std::size_t>(cache_->capacity()) : rows.size();
+  for (std::size_t first = 0; first < rows.size(); first += step) {
+    const std::size_t n = std::min(step, rows.size() - first);
+    add_piece(rows.subspan(first, n), coef.subspan(first, n), out);
+  }
+}
+
+void KernelMatrix::add_piece(std::span<const index_t> rows, std::span<const double> coef,
+                             double* out) {
+  KernelRows& kernel = this->rows();
+  const index_t n = static_cast<index_t>(rows.size());
+  // stored[r]: the row in the cache, or nullptr when rows live in scratch only; the missing ones
+  // are numbers fresh[0], fresh[1], .. of the piece.
+  std::vector<double*> stored(rows.size(), nullptr);
+  std::vector<index_t> fresh;
+  std::vector<index_t> missing;
+  if (cache_)
+    for (index_t r = 0; r < n; ++r) stored[r] = cache_->find(rows[r]);
+  for (index_t r = 0; r < n; ++r)
+    if (stored[r] == nullptr) {
+      if (cache_) stored[r] = cache_->insert(rows[r]);
+      fresh.push_back(r);
+      missing.push_back(rows[r]);
+    }
+  const index_t n_fresh = static_cast<index_t>(fresh.size());
+  rows_computed_ += fresh.size();
+  kernel.gather(missing);
+
+  const index_t row_chunk = kernel.row_chunk();
+  const index_t column_chunk = kernel.column_chunk();
+  parallel_ranges(size(), column_chunk, threads_, [&](index_t begin, index_t end, int thread) {
+    std::vector<double>& scratch = scratch_[thread];
+    if (!cache_) scratch.resize(static_cast<std::size_t>(row_chunk * column_chunk));
+    std::vector<double*> strip(rows.size());
+    std::vector<double*> fresh_strip(static_cast<std::size_t>(row_chunk));
+    for (index_t c = begin; c < end; c += column_chunk) {
+      const index_t width = std::min(column_chunk, end - c);
+      for (index_t r = 0; r < n; ++r)
+        if (stored[r] != nullptr) strip[r] = stored[r] + c;
+      // Compute a chunk of the missing rows, then add every row up to the next missing one.
+      index_t done = 0;
+      for (index_t f = 0; f < n_fresh; f += row_chunk) {
+        const index_t count = std::min(row_chunk, n_fresh - f);
+        for (index_t k = 0; k < count; ++k) {
+          const index_t r = fresh[f + k];
+          if (stored[r] == nullptr) strip[r] = scratch.data() + k * column_chunk;
+          fresh_strip[k] = strip[r];
+        }
+        kernel.evaluate(f, count, c, c + width, fresh_strip.data(), thread);
+        const index_t until = f + count < n_fresh ? fresh[f + count] : n;
+        table_.add_rows(strip.data() + done, coef.data() + done, until - done, out + c, 0, width);
+        done = until;
+      }
+      table_.add_rows(strip.data() + done, coef.data() + done, n - done, out + c, 0, width);
+    }
+  });
+}
+
+void KernelMatrix::restrict_to(std::span<const index_t> columns) {
+  restricted_ = rows().restricted(columns);
+  open_cache();
+}
+
+void KernelMatrix::restore() {
+  restricted_.reset();
+  open_cache();
+}
+
+} // namespace maxmargin

@@ -1,0 +1,56 @@
+#pragma once
+
+#include "kernel/kernel_rows.hpp"
+#include "kernel/row_cache.hpp"
+#include "simd/kernel_table.hpp"
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace maxmargin {
+
+// The kernel matrix as a solver sees it: small square blocks, and sums of rows. Rows are kept in an
+// LRU cache where reading one again is cheaper than computing it; else they exist a strip at a
+// time. Every number that comes out is the same to the last bit whatever the cache holds and
+// however many threads work: the values depend on the samples alone and are added in the order of
+// the rows.
+class KernelMatrix {
+ public:
+  KernelMatrix(std::unique_ptr<KernelRows> rows, std::size_t cache_bytes, int threads);
+
+  index_t size() const { return rows().size(); }
+
+  // out[r * stride + c] = K(rows[r], rows[c]); stride >= rows.size() rounded up to a cache line.
+  void square(std::span<const index_t> rows, double* out, index_t stride);
+
+  // out[c] += sum_r coef[r] K(rows[r], c) for every column c.
+  void add_rows(std::span<const index_t> rows, std::span<const double> coef, double* out);
+
+  // Leaves only these columns, renumbered from 0 and padded to a cache line, until restore(). May
+  // be called again on what is left.
+  void restrict_to(std::span<const index_t> columns);
+  void restore();
+
+  std::size_t rows_computed() const { return rows_computed_; }
+  std::size_t cache_hits() const;
+  std::size_t cache_misses() const;
+
+ private:
+  KernelRows& rows() const { return restricted_ ? *restricted_ : *all_; }
+  void open_cache();
+  void add_piece(std::span<const index_t> rows, std::span<const double> coef, double* out);
+
+  std::unique_ptr<KernelRows> all_;
+  std::unique_ptr<KernelRows> restricted_;
+  std::size_t cache_bytes_;
+  int threads_;
+  const simd::KernelTable& table_;
+  std::optional<RowCache> cache_;
+  std::vector<std::vector<double>> scratch_; // by thread
+  std::size_t rows_computed_ = 0;
+  std::size_t closed_hits_ = 0, closed_misses_ = 0;
+};
+
+} // namespace maxmargin

@@ -1,0 +1,76 @@
+#include "kernel/row_cache.hpp"
+
+#include <algorithm>
+
+namespace maxmargin {
+
+RowCache::RowCache(index_t n_keys, index_t row_length, std::size_t budget_bytes)
+    : row_length_(row_length), slot_of_(static_cast<std::size_t>(n_keys), kNone) {
+  const std::size_t row_bytes = std::max<std::size_t>(1, row_length * sizeof(double));
+  const std::size_t fitting = budget_bytes / row_bytes;
+  capacity_ = static_cast<index_t>(
+      std::clamp<std::size_t>(fitting, 2, std::max<std::size_t>(2, slot_of_.size())));
+}
+
+double* RowCache::find(index_t key) {
+  const index_t slot = slot_of_[key];
+  if (slot == kNone) {
+    ++misses_;
+    return nullptr;
+  }
+  ++hits_;
+  unlink(slot);
+  link_newest(slot);
+  return slots_[slot].row.data();
+}
+
+double* RowCache::insert(index_t key) {
+  index_t slot = kNone;
+  if (!free_.empty()) {
+    slot = free_.back();
+    free_.pop_back();
+  } else if (static_cast<index_t>(slots_.size()) < capacity_) {
+    slot = static_cast<index_t>(slots_.size());
+    slots_.emplace_back().row = AlignedBuffer<double>(row_length_);
+  } else {
+    slot = oldest_;
+    unlink(slot);
+    slot_of_[slots_[slot].key] = kNone;
+  }
+  slots_[slot].key = key;
+  slot_of_[key] = slot;
+  link_newest(slot);
+  return slots_[slot].row.data();
+}
+
+void RowCache::clear() {
+  while (newest_ != kNone) {
+    const index_t slot = newest_;
+    unlink(slot);
+    slot_of_[slots_[slot].key] = kNone;
+    free_.push_back(slot);
+  }
+}
+
+std::vector<index_t> RowCache::keys() const {
+  std::vector<index_t> found;
+  for (index_t slot = oldest_; slot != kNone; slot = slots_[slot].newer)
+    found.push_back(slots_[slot].key);
+  return found;
+}
+
+void RowCache::unlink(index_t slot) {
+  const Slot& s = slots_[slot];
+  (s.older == kNone ? oldest_ : slots_[s.older].newer) = s.newer;
+  (s.newer == kNone ? newest_ : slots_[s.newer].older) = s.older;
+}
+
+void RowCache::link_newest(index_t slot) {
+  Slot& s = slots_[slot];
+  s.older = newest_;
+  s.newer = kNone;
+  (newest_ == kNone ? oldest_ : slots_[newest_].newer) = slot;
+  newest_ = slot;
+}
+
+} // namespace maxmargin

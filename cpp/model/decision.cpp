@@ -1,0 +1,204 @@
+#include "model/decision.hpp"
+
+#include "base/aligned_buffer.hpp"
+#include "base/error.hpp"
+#include "base/parallel.hpp"
+#include "data/packed_csr.hpp"
+#include "data/packed_dense.hpp"
+#include "kernel/kernel_function.hpp"
+#include "simd/dispatch.hpp"
+
+#include <algorithm>
+
+namespace maxmargin {
+namespace {
+
+using T = double;
+
+constexpr index_t kColumnChunk = 64 * kLane<T>; // support vectors evaluated at a time
+constexpr index_t kDenseRows = 48;              // samples of one task
+
+// The order of the support vectors in panels: every class begins on a line.
+struct ClassColumns {
+  explicit ClassColumns(std::span<const std::int64_t> n_support) {
+    for (const index_t n : n_support) {
+      begin.push_back(static_cast<index_t>(row.size()));
+      const index_t first = begin_row.empty() ? 0 : begin_row.back();
+      for (index_t k = 0; k < n; ++k) row.push_back(first + k);
+      begin_row.push_back(first + n);
+      // A class without support vectors has no columns.
+      while (row.size() % static_cast<std::size_t>(kLane<T>) != 0) row.push_back(row.back());
+    }
+    begin.push_back(static_cast<index_t>(row.size()));
+  }
+  index_t size() const { return static_cast<index_t>(row.size()); }
+
+  std::vector<index_t> row;       // of the support vectors, by column
+  std::vector<index_t> begin;     // first column of every class, then the end
+  std::vector<index_t> begin_row; // first row of the class after
+};
+
+} // namespace
+
+class Decision::Impl {
+ public:
+  Impl(const MatrixView& support_vectors, std::span<const std::int64_t> n_support,
+       std::span<const double> dual_coef, std::span<const double> rho, const KernelParams& kernel)
+      : n_classes_(static_cast<index_t>(n_support.size())), n_features_(n_cols(support_vectors)),
+        columns_(n_support), rho_(rho.begin(), rho.end()),
+        table_(simd::real_table<T>(simd::active_table())), sparse_(is_sparse(support_vectors)) {
+    const index_t n_rows_given = n_rows(support_vectors);
+    require(columns_.begin_row.empty() || columns_.begin_row.back() == n_rows_given,
+            "n_support does not add up to the number of support vectors");
+    require(static_cast<index_t>(rho.size()) == n_classes_ * (n_classes_ - 1) / 2 &&
+                static_cast<index_t>(dual_coef.size()) == (n_classes_ - 1) * n_rows_given,
+            "dual_coef and rho do not match the number of classes and support vectors");
+    coef_ = AlignedBuffer<T>::zeros((n_classes_ - 1) * columns_.size());
+    for (index_t line = 0; line < n_classes_ - 1; ++line)
+      for (index_t c = 0; c < n_classes_; ++c)
+        for (index_t k = columns_.begin[c]; k < columns_.begin[c] + n_support[c]; ++k)
+          coef_[line * columns_.size() + k] = dual_coef[line * n_rows_given + columns_.row[k]];
+    if (n_rows_given == 0) return;
+    scaling_ = scaling_of(support_vectors, !sparse_ && is_translation_invariant(kernel.type));
+    epilogue_ = epilogue_of<T>(kernel, scaling_);
+    if (sparse_) {
+      csr_ = PackedCsr<T>(support_vectors, columns_.row, scaling_, table_);
+      sparse_columns_.resize(static_cast<std::size_t>(columns_.size()));
+      for (index_t c = 0; c < columns_.size(); ++c) sparse_columns_[c] = c;
+    } else {
+      dense_ = PackedDense<T>(support_vectors, columns_.row, scaling_, table_, 1);
+      for (index_t p = 0; p < dense_.n_panels(); ++p) panels_.push_back(dense_.panel(p));
+    }
+  }
+
+  index_t n_machines() const { return static_cast<index_t>(rho_.size()); }
+  index_t n_features() const { return n_features_; }
+
+  void evaluate(const MatrixView& X, double* out, int threads, Control& control) const {
+    const index_t n = n_rows(X);
+    const index_t step = sparse_ ? simd::kSparseQueries<T> : kDenseRows;
+    for (index_t i = 0; i < n; ++i)
+      for (index_t p = 0; p < n_machines(); ++p) out[i * n_machines() + p] = -rho_[p];
+    if (columns_.size() == 0) return;
+    threads = thread_count(threads);
+    std::vector<Workspace> workspaces(static_cast<std::size_t>(threads));
+    parallel_for((n + step - 1) / step, threads, [&](index_t task, int thread) {
+      control.poll();
+      const index_t first = task * step;
+      evaluate_rows(X, first, std::min(step, n - first), out + first * n_machines(),
+                    workspaces[thread]);
+    });
+  }
+
+ private:
+  struct Workspace {
+    AlignedBuffer<T> values; // kernel values of the samples with a chunk of support vectors
+    DenseQueries<T> dense;
+    QueryTable<T> sparse;
+  };
+
+  void evaluate_rows(const MatrixView& X, index_t first, index_t n, double* out,
+                     Workspace& work) const {
+    std::vector<index_t> rows(static_cast<std::size_t>(n)), numbers(rows.size());
+    for (index_t r = 0; r < n; ++r) {
+      rows[r] = first + r;
+      numbers[r] = r;
+    }
+    if (sparse_) {
+      const PackedCsr<T> queries(X, rows, scaling_, table_);
+      work.sparse.set(queries, numbers, n_features_);
+    } else {
+      const PackedDense<T> queries(X, rows, scaling_, table_, 1);
+      std::vector<const T*> panels;
+      for (index_t p = 0; p < queries.n_panels(); ++p) panels.push_back(queries.panel(p));
+      work.dense.gather(panels, n_features_, numbers, table_.tile_rows);
+    }
+    work.values.resize_discard(n * kColumnChunk);
+    std::vector<T*> values;
+    for (index_t r = 0; r < n; ++r) values.push_back(work.values.data() + r * kColumnChunk);
+    for (index_t begin = 0; begin < columns_.size(); begin += kColumnChunk) {
+      const index_t end = std::min(begin + kColumnChunk, columns_.size());
+      kernel_values(n, begin, end, values.data(), work);
+      for (index_t r = 0; r < n; ++r) add_machines(values[r], begin, end, out + r * n_machines());
+    }
+  }
+
+  void kernel_values(index_t n, index_t begin, index_t end, T* const* out,
+                     const Workspace& work) const {
+    if (sparse_) {
+      simd::SparseBlock<T> b;
+      b.table = work.sparse.lines();
+      b.query_half_norms = work.sparse.half_norms();
+      b.n_queries = n;
+      b.values = csr_.values();
+      b.indices = csr_.indices();
+      b.indptr = csr_.indptr();
+      b.half_norms = csr_.half_norms();
+      b.rows = sparse_columns_.data() + begin;
+      b.n_rows = end - begin;
+      b.epilogue = epilogue_;
+      b.out = out;
+      table_.sparse_block(b);
+    } else {
+      simd::DenseBlock<T> b;
+      b.queries = work.dense.values_from(0);
+      b.query_half_norms = work.dense.half_norms_from(0);
+      b.n_queries = n;
+      b.depth = n_features_;
+      b.panels = panels_.data() + begin / kLane<T>;
+      b.n_panels = (end - begin) / kLane<T>;
+      b.epilogue = epilogue_;
+      b.out = out;
+      table_.dense_block(b);
+    }
+  }
+
+  // Machine (a, b) takes the support vectors of class a with line b - 1 of the coefficients, and
+  // those of class b with line a.
+  void add_machines(const T* values, index_t begin, index_t end, double* out) const {
+    const auto part = [&](index_t c, index_t line) {
+      const index_t from = std::max(begin, columns_.begin[c]);
+      const index_t to = std::min(end, columns_.begin[c + 1]);
+      if (from >= to) return 0.0;
+      return table_.dot(values + (from - begin), coef_.data() + line * columns_.size() + from,
+                        to - from);
+    };
+    index_t p = 0;
+    for (index_t a = 0; a < n_classes_; ++a)
+      for (index_t b = a + 1; b < n_classes_; ++b, ++p) out[p] += part(a, b - 1) + part(b, a);
+  }
+
+  index_t n_classes_;
+  index_t n_features_;
+  ClassColumns columns_;
+  std::vector<double> rho_;
+  AlignedBuffer<T> coef_; // (n_classes - 1) x columns, zero in the padding
+  Scaling scaling_;
+  simd::Epilogue<T> epilogue_;
+  const simd::RealTable<T>& table_;
+  bool sparse_;
+  PackedDense<T> dense_;
+  std::vector<const T*> panels_;
+  PackedCsr<T> csr_;
+  std::vector<index_t> sparse_columns_;
+};
+
+Decision::Decision(const MatrixView& support_vectors, std::span<const std::int64_t> n_support,
+                   std::span<const double> dual_coef, std::span<const double> rho,
+                   const KernelParams& kernel)
+    : impl_(std::make_unique<Impl>(support_vectors, n_support, dual_coef, rho, kernel)) {}
+Decision::~Decision() = default;
+
+index_t Decision::n_machines() const {
+  return impl_->n_machines();
+}
+index_t Decision::n_features() const {
+  return impl_->n_features();
+}
+
+void Decision::evaluate(const MatrixView& X, double* out, int threads, Control& control) const {
+  require(n_cols(X) == n_features(), "X must have as many features as the support vectors");
+  impl_->evaluate(X, out, threads, control);
+}
+
+} // namespace maxmargin

@@ -1,0 +1,181 @@
+// Blocks of kernel values: register tiles of dot products with the kernel's epilogue fused.
+#pragma once
+
+#include "simd/kernel_table.hpp"
+#include "simd/vec_math.hpp"
+
+namespace maxmargin::simd {
+namespace {
+
+// Vectors in one 64-byte line of a panel.
+inline constexpr int kVecsPerLine = 64 / MAXMARGIN_VEC_BYTES;
+
+// The kernel value of a vector of dot products; half_norms is the sum of both rows' (gaussian
+// only).
+template <Transform F, class T>
+MAXMARGIN_INLINE Vec<T> transform(Vec<T> dot, Vec<T> half_norms, const Epilogue<T>& e) {
+  using V = Vec<T>;
+  if constexpr (F == Transform::identity) return dot * V::fill(e.scale);
+  if constexpr (F == Transform::gaussian)
+    return exp_nonpositive(min((dot - half_norms) * V::fill(e.scale), V::zero()));
+  const V x = fma(dot, V::fill(e.scale), V::fill(e.offset));
+  if constexpr (F == Transform::tanh) return tanh(x);
+  V power = V::fill(1), square = x;
+  for (int n = e.degree; n > 0; n >>= 1) {
+    if (n & 1) power = power * square;
+    if (n > 1) square = square * square;
+  }
+  return power;
+}
+
+// One tile: H query rows against P panels. The H x P x 64 bytes of sums stay in registers; every
+// step of k loads P lines of the panels and broadcasts H numbers.
+template <Transform F, int H, int P, class T>
+MAXMARGIN_INLINE void tile(const DenseBlock<T>& block, const T* queries, const T* query_half_norms,
+                           const T* const* panels, index_t row, index_t n_rows, index_t column) {
+  using V = Vec<T>;
+  constexpr int W = P * kVecsPerLine;
+  V sum[H][W];
+  unroll<H>([&](auto r) { unroll<W>([&](auto v) { sum[r][v] = V::zero(); }); });
+  for (index_t k = 0; k < block.depth; ++k) {
+    V line[W];
+    unroll<W>([&](auto v) {
+      line[v] = V::load(panels[v / kVecsPerLine] + k * kLane<T> + v % kVecsPerLine * V::size);
+    });
+    unroll<H>([&](auto r) {
+      const V query = V::fill(queries[k * H + r]);
+      unroll<W>([&](auto v) { sum[r][v] = fma(query, line[v], sum[r][v]); });
+    });
+  }
+  // Through memory, in loops that are not unrolled: were the epilogue's registers live beside the
+  // sums, GCC would spill sums inside the loop over k.
+  alignas(64) T dots[H * W * V::size];
+  unroll<H>(
+      [&](auto r) { unroll<W>([&](auto v) { sum[r][v].store(dots + (r * W + v) * V::size); }); });
+  for (index_t r = 0; r < n_rows; ++r) {
+    T* out = block.out[row + r] + column;
+    const V query_half_norm = V::fill(query_half_norms[r]);
+    for (int p = 0; p < P; ++p) {
+      const T* half_norms = panels[p] + block.depth * kLane<T>;
+      unroll<kVecsPerLine>([&](auto v) {
+        const index_t at = p * kLane<T> + v * V::size;
+        transform<F>(V::load(dots + r * W * V::size + at),
+                     V::load(half_norms + v * V::size) + query_half_norm, block.epilogue)
+            .store(out + at);
+      });
+    }
+  }
+}
+
+// A tile of the least height that holds the rows.
+template <Transform F, int P, int H, class T>
+MAXMARGIN_INLINE void tile_of_height(const DenseBlock<T>& block, const T* queries,
+                                     const T* query_half_norms, const T* const* panels, index_t row,
+                                     index_t n_rows, index_t column) {
+  if constexpr (H < MAXMARGIN_TILE_ROWS) {
+    if (n_rows > H)
+      return tile_of_height<F, P, (2 * H < MAXMARGIN_TILE_ROWS ? 2 * H : MAXMARGIN_TILE_ROWS)>(
+          block, queries, query_half_norms, panels, row, n_rows, column);
+  }
+  tile<F, H, P>(block, queries, query_half_norms, panels, row, n_rows, column);
+}
+
+template <Transform F, int P, class T>
+void panel_strip(const DenseBlock<T>& block, const T* const* panels, index_t column) {
+  constexpr index_t tile_rows = MAXMARGIN_TILE_ROWS;
+  index_t row = 0;
+  for (; row + tile_rows <= block.n_queries; row += tile_rows)
+    tile<F, tile_rows, P>(block, block.queries + row * block.depth, block.query_half_norms + row,
+                          panels, row, tile_rows, column);
+  if (row < block.n_queries)
+    tile_of_height<F, P, 1>(block, block.queries + row * block.depth, block.query_half_norms + row,
+                            panels, row, block.n_queries - row, column);
+}
+
+template <Transform F, class T> void dense_block_of(const DenseBlock<T>& block) {
+  constexpr int P = MAXMARGIN_TILE_PANELS;
+  index_t p = 0;
+  for (; p + P <= block.n_panels; p += P)
+    panel_strip<F, P>(block, block.panels + p, block.column + p * kLane<T>);
+  if constexpr (P > 1)
+    for (; p < block.n_panels; ++p)
+      panel_strip<F, 1>(block, block.panels + p, block.column + p * kLane<T>);
+}
+
+// A row of the data against the dense columns of the queries: sums over its non-zeros only.
+template <Transform F, class T> void sparse_block_of(const SparseBlock<T>& block) {
+  using V = Vec<T>;
+  constexpr int W = static_cast<int>(kSparseQueries<T>) / V::size;
+  V query_half_norms[W];
+  unroll<W>([&](auto v) { query_half_norms[v] = V::load(block.query_half_norms + v * V::size); });
+  alignas(64) T values[kSparseQueries<T>];
+  for (index_t c = 0; c < block.n_rows; ++c) {
+    const index_t row = block.rows[c];
+    V sum[W];
+    unroll<W>([&](auto v) { sum[v] = V::zero(); });
+    const std::int64_t end = block.indptr[row + 1];
+    for (std::int64_t k = block.indptr[row]; k < end; ++k) {
+      const V value = V::fill(block.values[k]);
+      const T* line = block.table + block.indices[k] * kSparseQueries<T>;
+      unroll<W>([&](auto v) { sum[v] = fma(value, V::load(line + v * V::size), sum[v]); });
+    }
+    const V half_norm = V::fill(block.half_norms[row]);
+    unroll<W>([&](auto v) {
+      transform<F>(sum[v], query_half_norms[v] + half_norm, block.epilogue)
+          .store(values + v * V::size);
+    });
+    for (index_t r = 0; r < block.n_queries; ++r) block.out[r][block.column + c] = values[r];
+  }
+}
+
+template <class T> void dense_block(const DenseBlock<T>& block) {
+  switch (block.epilogue.transform) {
+  case Transform::identity:
+    return dense_block_of<Transform::identity>(block);
+  case Transform::power:
+    return dense_block_of<Transform::power>(block);
+  case Transform::gaussian:
+    return dense_block_of<Transform::gaussian>(block);
+  case Transform::tanh:
+    return dense_block_of<Transform::tanh>(block);
+  }
+}
+
+template <class T> void sparse_block(const SparseBlock<T>& block) {
+  switch (block.epilogue.transform) {
+  case Transform::identity:
+    return sparse_block_of<Transform::identity>(block);
+  case Transform::power:
+    return sparse_block_of<Transform::power>(block);
+  case Transform::gaussian:
+    return sparse_block_of<Transform::gaussian>(block);
+  case Transform::tanh:
+    return sparse_block_of<Transform::tanh>(block);
+  }
+}
+
+template <class T> void panel_half_norms(const T* panel, index_t depth, T* half_norms) {
+  using V = Vec<T>;
+  unroll<kVecsPerLine>([&](auto v) {
+    V sum = V::zero();
+    for (index_t k = 0; k < depth; ++k) {
+      const V x = V::load(panel + k * kLane<T> + v * V::size);
+      sum = fma(x, x, sum);
+    }
+    (sum * V::fill(T(0.5))).store(half_norms + v * V::size);
+  });
+}
+
+// In a vector of one row's copies, so that it is contracted like the sums of sparse_block.
+template <class T> T sparse_half_norm(const T* values, index_t n) {
+  using V = Vec<T>;
+  V sum = V::zero();
+  for (index_t k = 0; k < n; ++k) {
+    const V x = V::fill(values[k]);
+    sum = fma(x, x, sum);
+  }
+  return sum.raw[0] * T(0.5);
+}
+
+} // namespace
+} // namespace maxmargin::simd

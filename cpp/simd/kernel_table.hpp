@@ -1,0 +1,115 @@
+#pragma once
+
+#include "base/types.hpp"
+
+namespace maxmargin::simd {
+
+// What turns a dot product of two rows into a kernel value:
+// identity  scale dot                power  (scale dot + offset)^degree
+// gaussian  exp(scale (dot - half_norm_i - half_norm_j))
+// tanh      tanh(scale dot + offset)
+enum class Transform { identity, power, gaussian, tanh };
+
+template <Real T> struct Epilogue {
+  Transform transform = Transform::identity;
+  T scale = 1;
+  T offset = 0;
+  int degree = 1;
+};
+
+// One block of kernel values: out[r][column + c] = K(query r, panel column c).
+//
+// A panel holds kLane<T> rows of the data, feature by feature: `depth` lines of 64 bytes, then one
+// line of half squared norms. Queries come in tiles: a full tile is `tile_rows` rows interleaved
+// feature by feature; the rows left over form one last tile whose height is the next number in
+// {1, 2, 4, 8, tile_rows} (tile_height), filled up with zero rows.
+template <Real T> struct DenseBlock {
+  const T* queries = nullptr;
+  const T* query_half_norms = nullptr; // one per row, filled up like the tiles
+  index_t n_queries = 0;
+  index_t depth = 0;
+  const T* const* panels = nullptr;
+  index_t n_panels = 0;
+  Epilogue<T> epilogue;
+  T* const* out = nullptr; // n_queries pointers
+  index_t column = 0;
+};
+
+// The same for sparse rows. `table` holds kSparseQueries<T> queries as dense columns: line k has
+// the values that they have at feature k.
+template <Real T> inline constexpr index_t kSparseQueries = 2 * kLane<T>;
+
+template <Real T> struct SparseBlock {
+  const T* table = nullptr;
+  const T* query_half_norms = nullptr; // kSparseQueries of them
+  index_t n_queries = 0;               // at most kSparseQueries
+  const T* values = nullptr;
+  const std::int32_t* indices = nullptr;
+  const std::int64_t* indptr = nullptr;
+  const T* half_norms = nullptr; // by row
+  const index_t* rows = nullptr; // the rows to evaluate
+  index_t n_rows = 0;
+  Epilogue<T> epilogue;
+  T* const* out = nullptr;
+  index_t column = 0; // out[r][column + c] = K(query r, rows[c])
+};
+
+template <Real T> struct RealTable {
+  index_t tile_rows = 0;
+  void (*dense_block)(const DenseBlock<T>&) = nullptr;
+  void (*sparse_block)(const SparseBlock<T>&) = nullptr;
+  // Half the squared norms of a panel's rows, summed in the order of dense_block, so that
+  // dot(x, x) - 2 half_norm(x) is exactly 0; likewise for one sparse row.
+  void (*panel_half_norms)(const T* panel, index_t depth, T* half_norms) = nullptr;
+  T (*sparse_half_norm)(const T* values, index_t n) = nullptr;
+  T (*dot)(const T* x, const T* y, index_t n) = nullptr;
+  void (*axpy)(T a, const T* x, T* y, index_t n) = nullptr; // y += a x
+  // `steps` rounds of independent multiply-adds in registers, to measure the machine's peak.
+  // Returns the number of operations; sink[0] is read and written.
+  index_t (*fma_chains)(index_t steps, T* sink) = nullptr;
+  // Element by element, for tests of their error bounds.
+  void (*exp)(const T* x, T* y, index_t n) = nullptr;
+  void (*tanh)(const T* x, T* y, index_t n) = nullptr;
+};
+
+// The ends of the optimality interval over a set of variables: up = max -gradient over those that
+// may grow, first met at index i; low = min -gradient over those that may fall. n == 0 or no
+// candidate: -inf, +inf, i = -1.
+struct Violation {
+  index_t i = -1;
+  double up = 0.0;
+  double low = 0.0;
+};
+
+// Arrays of one set of variables, as the pair selection reads them.
+struct PairView {
+  const double* beta = nullptr;
+  const double* gradient = nullptr;
+  const double* lower = nullptr;
+  const double* upper = nullptr;
+  const double* diagonal = nullptr;
+  index_t n = 0;
+};
+
+struct KernelTable {
+  const char* name = "";
+  RealTable<float> f32;
+  RealTable<double> f64;
+
+  // out[c] += sum_r coef[r] rows[r][c] for c in [begin, end), added in the order of r, so that the
+  // result does not depend on how calls split the rows or the columns.
+  void (*add_rows)(const double* const* rows, const double* coef, index_t n_rows, double* out,
+                   index_t begin, index_t end) = nullptr;
+  Violation (*select_first)(const PairView&) = nullptr;
+  // gradient += delta (row_i - row_j), then select_first.
+  Violation (*update_pair)(const PairView&, double* gradient, const double* row_i,
+                           const double* row_j, double delta) = nullptr;
+  // The j that promises the largest decrease of the objective with i (second order, Fan, Chen and
+  // Lin 2005), among those that may fall and have -gradient < up; -1 when there is none.
+  index_t (*select_second)(const PairView&, const double* row_i, index_t i, double up) = nullptr;
+};
+
+// A curvature that is not positive (equal rows, indefinite kernels) counts as this much (LIBSVM).
+inline constexpr double kTau = 1e-12;
+
+} // namespace maxmargin::simd

@@ -1,0 +1,38 @@
+// The bodies of the kernel table, written once and compiled for every instruction set. An ISA file
+// sets MAXMARGIN_VEC_BYTES, MAXMARGIN_TILE_ROWS, MAXMARGIN_TILE_PANELS and MAXMARGIN_TARGET, then
+// includes this. Nothing here may call the standard library: an inline function compiled with these
+// flags must not be the one that the linker keeps for everybody.
+#include "simd/block.inc.hpp"
+#include "simd/kernel_table.hpp"
+#include "simd/selection.inc.hpp"
+#include "simd/vec_math.hpp"
+#include "simd/vector_ops.inc.hpp"
+
+namespace maxmargin::simd {
+namespace {
+
+template <Real T> constexpr RealTable<T> real_table() {
+  RealTable<T> table;
+  table.tile_rows = MAXMARGIN_TILE_ROWS;
+  table.dense_block = dense_block<T>;
+  table.sparse_block = sparse_block<T>;
+  table.panel_half_norms = panel_half_norms<T>;
+  table.sparse_half_norm = sparse_half_norm<T>;
+  table.dot = dot<T>;
+  table.axpy = axpy<T>;
+  table.fma_chains = fma_chains<T>;
+  table.exp = exp_array<T>;
+  table.tanh = tanh_array<T>;
+  return table;
+}
+
+} // namespace
+
+// A constant, so that no code of this object runs unless the table is chosen.
+extern const KernelTable MAXMARGIN_TABLE;
+constexpr KernelTable MAXMARGIN_TABLE = {
+    MAXMARGIN_TARGET, real_table<float>(), real_table<double>(), add_rows,
+    select_first,     update_pair,         select_second,
+};
+
+} // namespace maxmargin::simd

@@ -1,0 +1,158 @@
+// Every table entry in the plainest scalar code: what the others are tested against.
+#include "simd/kernel_table.hpp"
+
+#include <cmath>
+#include <limits>
+
+namespace maxmargin::simd {
+namespace {
+
+template <Real T> T value_of(const Epilogue<T>& e, T dot, T half_norms) {
+  switch (e.transform) {
+  case Transform::identity:
+    return e.scale * dot;
+  case Transform::power:
+    return static_cast<T>(std::pow(e.scale * dot + e.offset, e.degree));
+  case Transform::gaussian:
+    return std::exp(std::fmin(e.scale * (dot - half_norms), T(0)));
+  case Transform::tanh:
+    return std::tanh(e.scale * dot + e.offset);
+  }
+  return T(0);
+}
+
+constexpr index_t kTileRows = 1;
+
+template <Real T> void dense_block(const DenseBlock<T>& block) {
+  for (index_t p = 0; p < block.n_panels; ++p)
+    for (index_t lane = 0; lane < kLane<T>; ++lane)
+      for (index_t r = 0; r < block.n_queries; ++r) {
+        const T* panel = block.panels[p] + lane;
+        T dot = 0;
+        for (index_t k = 0; k < block.depth; ++k)
+          dot += block.queries[r * block.depth + k] * panel[k * kLane<T>];
+        const T half_norms = block.query_half_norms[r] + panel[block.depth * kLane<T>];
+        block.out[r][block.column + p * kLane<T> + lane] =
+            value_of(block.epilogue, dot, half_norms);
+      }
+}
+
+template <Real T> void sparse_block(const SparseBlock<T>& block) {
+  for (index_t c = 0; c < block.n_rows; ++c)
+    for (index_t r = 0; r < block.n_queries; ++r) {
+      const index_t row = block.rows[c];
+      T dot = 0;
+      for (std::int64_t k = block.indptr[row]; k < block.indptr[row + 1]; ++k)
+        dot += block.values[k] * block.table[block.indices[k] * kSparseQueries<T> + r];
+      block.out[r][block.column + c] =
+          value_of(block.epilogue, dot, block.query_half_norms[r] + block.half_norms[row]);
+    }
+}
+
+template <Real T> void panel_half_norms(const T* panel, index_t depth, T* half_norms) {
+  for (index_t lane = 0; lane < kLane<T>; ++lane) {
+    T sum = 0;
+    for (index_t k = 0; k < depth; ++k)
+      sum += panel[k * kLane<T> + lane] * panel[k * kLane<T> + lane];
+    half_norms[lane] = sum / 2;
+  }
+}
+
+template <Real T> T sparse_half_norm(const T* values, index_t n) {
+  T sum = 0;
+  for (index_t k = 0; k < n; ++k) sum += values[k] * values[k];
+  return sum / 2;
+}
+
+template <Real T> T dot(const T* x, const T* y, index_t n) {
+  T sum = 0;
+  for (index_t k = 0; k < n; ++k) sum += x[k] * y[k];
+  return sum;
+}
+
+template <Real T> void axpy(T a, const T* x, T* y, index_t n) {
+  for (index_t k = 0; k < n; ++k) y[k] += a * x[k];
+}
+
+template <Real T> index_t fma_chains(index_t steps, T* sink) {
+  T sum = sink[0];
+  for (index_t k = 0; k < steps; ++k) sum = sum * T(0.999) + T(0.001);
+  sink[0] = sum;
+  return 2 * steps;
+}
+
+template <Real T> void exp_array(const T* x, T* y, index_t n) {
+  for (index_t k = 0; k < n; ++k) y[k] = std::exp(x[k]);
+}
+
+template <Real T> void tanh_array(const T* x, T* y, index_t n) {
+  for (index_t k = 0; k < n; ++k) y[k] = std::tanh(x[k]);
+}
+
+void add_rows(const double* const* rows, const double* coef, index_t n_rows, double* out,
+              index_t begin, index_t end) {
+  for (index_t c = begin; c < end; ++c)
+    for (index_t r = 0; r < n_rows; ++r) out[c] += coef[r] * rows[r][c];
+}
+
+Violation select_first(const PairView& view) {
+  Violation result{-1, -std::numeric_limits<double>::infinity(),
+                   std::numeric_limits<double>::infinity()};
+  for (index_t t = 0; t < view.n; ++t) {
+    const double descent = -view.gradient[t];
+    if (view.beta[t] < view.upper[t] && descent > result.up) {
+      result.up = descent;
+      result.i = t;
+    }
+    if (view.beta[t] > view.lower[t]) result.low = std::fmin(result.low, descent);
+  }
+  return result;
+}
+
+Violation update_pair(const PairView& view, double* gradient, const double* row_i,
+                      const double* row_j, double delta) {
+  for (index_t t = 0; t < view.n; ++t) gradient[t] += delta * (row_i[t] - row_j[t]);
+  return select_first(view);
+}
+
+index_t select_second(const PairView& view, const double* row_i, index_t i, double up) {
+  index_t best = -1;
+  double best_gain = -std::numeric_limits<double>::infinity();
+  for (index_t t = 0; t < view.n; ++t) {
+    const double slope = up + view.gradient[t];
+    if (!(view.beta[t] > view.lower[t]) || !(slope > 0)) continue;
+    double curvature = view.diagonal[i] + view.diagonal[t] - 2 * row_i[t];
+    if (!(curvature > 0)) curvature = kTau;
+    const double gain = slope * slope / curvature;
+    if (gain > best_gain) {
+      best_gain = gain;
+      best = t;
+    }
+  }
+  return best;
+}
+
+template <Real T> constexpr RealTable<T> real_table() {
+  RealTable<T> table;
+  table.tile_rows = kTileRows;
+  table.dense_block = dense_block<T>;
+  table.sparse_block = sparse_block<T>;
+  table.panel_half_norms = panel_half_norms<T>;
+  table.sparse_half_norm = sparse_half_norm<T>;
+  table.dot = dot<T>;
+  table.axpy = axpy<T>;
+  table.fma_chains = fma_chains<T>;
+  table.exp = exp_array<T>;
+  table.tanh = tanh_array<T>;
+  return table;
+}
+
+} // namespace
+
+extern const KernelTable reference_table;
+constexpr KernelTable reference_table = {
+    "reference",  real_table<float>(), real_table<double>(), add_rows,
+    select_first, update_pair,         select_second,
+};
+
+} // namespace maxmargin::simd

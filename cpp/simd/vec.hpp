@@ -1,0 +1,82 @@
+// Vec<T>: the widest vector of T that this instruction set has, on the compiler's own vector
+// extensions. Included only by kernels.inc.hpp inside an ISA file, which sets
+// MAXMARGIN_VEC_BYTES first. Everything sits in an anonymous namespace: were one of these functions
+// shared between objects, the linker could keep the AVX-512 copy for a machine without AVX-512.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#define MAXMARGIN_INLINE inline __attribute__((always_inline))
+
+namespace maxmargin {
+namespace {
+
+template <class T> struct IntegerOf;
+template <> struct IntegerOf<float> {
+  using type = std::int32_t;
+};
+template <> struct IntegerOf<double> {
+  using type = std::int64_t;
+};
+
+template <class T> struct Vec {
+  using Integer = typename IntegerOf<T>::type;
+  typedef T Raw __attribute__((vector_size(MAXMARGIN_VEC_BYTES)));
+  typedef Integer Mask __attribute__((vector_size(MAXMARGIN_VEC_BYTES)));
+  static constexpr int size = MAXMARGIN_VEC_BYTES / static_cast<int>(sizeof(T));
+
+  Raw raw;
+
+  static MAXMARGIN_INLINE Vec fill(T value) { return {Raw{} + value}; }
+  static MAXMARGIN_INLINE Vec zero() { return {Raw{}}; }
+  // Unaligned.
+  static MAXMARGIN_INLINE Vec load(const T* p) {
+    Vec v;
+    __builtin_memcpy(&v.raw, p, sizeof(Raw));
+    return v;
+  }
+  MAXMARGIN_INLINE void store(T* p) const { __builtin_memcpy(p, &raw, sizeof(Raw)); }
+
+  friend MAXMARGIN_INLINE Vec operator+(Vec a, Vec b) { return {a.raw + b.raw}; }
+  friend MAXMARGIN_INLINE Vec operator-(Vec a, Vec b) { return {a.raw - b.raw}; }
+  friend MAXMARGIN_INLINE Vec operator*(Vec a, Vec b) { return {a.raw * b.raw}; }
+  friend MAXMARGIN_INLINE Vec operator/(Vec a, Vec b) { return {a.raw / b.raw}; }
+  friend MAXMARGIN_INLINE Mask operator<(Vec a, Vec b) { return a.raw < b.raw; }
+  friend MAXMARGIN_INLINE Mask operator>(Vec a, Vec b) { return a.raw > b.raw; }
+};
+
+template <class T>
+MAXMARGIN_INLINE Vec<T> select(typename Vec<T>::Mask mask, Vec<T> yes, Vec<T> no) {
+  return {mask ? yes.raw : no.raw};
+}
+template <class T> MAXMARGIN_INLINE Vec<T> min(Vec<T> a, Vec<T> b) {
+  return select(a < b, a, b);
+}
+template <class T> MAXMARGIN_INLINE Vec<T> max(Vec<T> a, Vec<T> b) {
+  return select(a > b, a, b);
+}
+
+// a * b + c; -ffp-contract=fast makes it one instruction where there is one.
+template <class T> MAXMARGIN_INLINE Vec<T> fma(Vec<T> a, Vec<T> b, Vec<T> c) {
+  return {a.raw * b.raw + c.raw};
+}
+
+// Calls f(0), f(1), .. f(N-1) with the number as a compile-time constant, so that arrays of Vec
+// live in registers.
+template <int N> struct Constant {
+  static constexpr int value = N;
+  constexpr operator int() const { return N; }
+};
+template <int I, int N, class F> MAXMARGIN_INLINE void unroll_from(const F& f) {
+  if constexpr (I < N) {
+    f(Constant<I>{});
+    unroll_from<I + 1, N>(f);
+  }
+}
+template <int N, class F> MAXMARGIN_INLINE void unroll(const F& f) {
+  unroll_from<0, N>(f);
+}
+
+} // namespace
+} // namespace maxmargin

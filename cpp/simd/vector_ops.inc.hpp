@@ -1,0 +1,107 @@
+// Operations on plain arrays.
+#pragma once
+
+#include "simd/kernel_table.hpp"
+#include "simd/vec_math.hpp"
+
+namespace maxmargin::simd {
+namespace {
+
+// Four independent sums hide the latency of the additions. The order of the sums is fixed, so that
+// a row's dot product is the same wherever the row lies.
+template <class T> T dot(const T* x, const T* y, index_t n) {
+  using V = Vec<T>;
+  constexpr index_t step = 4 * V::size;
+  V sum[4];
+  unroll<4>([&](auto u) { sum[u] = V::zero(); });
+  index_t k = 0;
+  for (; k + step <= n; k += step)
+    unroll<4>([&](auto u) {
+      sum[u] = fma(V::load(x + k + u * V::size), V::load(y + k + u * V::size), sum[u]);
+    });
+  for (; k + V::size <= n; k += V::size) sum[0] = fma(V::load(x + k), V::load(y + k), sum[0]);
+  T total = 0;
+  for (; k < n; ++k) total += x[k] * y[k];
+  const V lanes = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+  for (int lane = 0; lane < V::size; ++lane) total += lanes.raw[lane];
+  return total;
+}
+
+template <class T> void axpy(T a, const T* x, T* y, index_t n) {
+  using V = Vec<T>;
+  const V factor = V::fill(a);
+  index_t k = 0;
+  for (; k + V::size <= n; k += V::size) fma(factor, V::load(x + k), V::load(y + k)).store(y + k);
+  for (; k < n; ++k) y[k] += a * x[k];
+}
+
+// Enough chains to cover the latency of a multiply-add on two units.
+template <class T> index_t fma_chains(index_t steps, T* sink) {
+  using V = Vec<T>;
+  constexpr int n_chains = 12;
+  const V factor = V::fill(T(0.999)), term = V::fill(T(0.001));
+  V chain[n_chains];
+  unroll<n_chains>([&](auto c) { chain[c] = V::fill(sink[0] + T(int(c))); });
+  for (index_t k = 0; k < steps; ++k)
+    unroll<n_chains>([&](auto c) { chain[c] = fma(chain[c], factor, term); });
+  V total = V::zero();
+  unroll<n_chains>([&](auto c) { total = total + chain[c]; });
+  sink[0] = total.raw[0];
+  return steps * n_chains * V::size * 2;
+}
+
+template <class T> void exp_array(const T* x, T* y, index_t n) {
+  using V = Vec<T>;
+  for (index_t k = 0; k < n; k += V::size) {
+    T lanes[V::size] = {};
+    const index_t count = n - k < V::size ? n - k : V::size;
+    for (index_t i = 0; i < count; ++i) lanes[i] = x[k + i];
+    exp_nonpositive(V::load(lanes)).store(lanes);
+    for (index_t i = 0; i < count; ++i) y[k + i] = lanes[i];
+  }
+}
+
+template <class T> void tanh_array(const T* x, T* y, index_t n) {
+  using V = Vec<T>;
+  for (index_t k = 0; k < n; k += V::size) {
+    T lanes[V::size] = {};
+    const index_t count = n - k < V::size ? n - k : V::size;
+    for (index_t i = 0; i < count; ++i) lanes[i] = x[k + i];
+    tanh(V::load(lanes)).store(lanes);
+    for (index_t i = 0; i < count; ++i) y[k + i] = lanes[i];
+  }
+}
+
+// Columns in strips whose sums stay in registers while the rows pass by.
+template <int W>
+MAXMARGIN_INLINE void add_rows_strip(const double* const* rows, const double* coef, index_t n_rows,
+                                     double* out, index_t c) {
+  using V = Vec<double>;
+  V sum[W];
+  unroll<W>([&](auto v) { sum[v] = V::load(out + c + v * V::size); });
+  for (index_t r = 0; r < n_rows; ++r) {
+    const V factor = V::fill(coef[r]);
+    const double* row = rows[r] + c;
+    unroll<W>([&](auto v) { sum[v] = fma(factor, V::load(row + v * V::size), sum[v]); });
+  }
+  unroll<W>([&](auto v) { sum[v].store(out + c + v * V::size); });
+}
+
+void add_rows(const double* const* rows, const double* coef, index_t n_rows, double* out,
+              index_t begin, index_t end) {
+  using V = Vec<double>;
+  constexpr int wide = 8;
+  index_t c = begin;
+  for (; c + wide * V::size <= end; c += wide * V::size)
+    add_rows_strip<wide>(rows, coef, n_rows, out, c);
+  for (; c + V::size <= end; c += V::size) add_rows_strip<1>(rows, coef, n_rows, out, c);
+  for (; c < end; ++c) {
+    // One lane of a vector, contracted like the rest.
+    V sum = V::fill(out[c]);
+    for (index_t r = 0; r < n_rows; ++r) sum = fma(V::fill(coef[r]), V::fill(rows[r][c]), sum);
+    out[c] = sum.raw[0];
+  }
+}
+
+} // namespace
+} // namespace maxmargin::simd

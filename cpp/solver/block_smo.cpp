@@ -1,0 +1,134 @@
+#include "solver/block_smo.hpp"
+
+#include "base/aligned_buffer.hpp"
+#include "base/error.hpp"
+#include "simd/dispatch.hpp"
+#include "solver/inner_smo.hpp"
+#include "solver/shrinking.hpp"
+#include "solver/working_set.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace maxmargin {
+namespace {
+
+// The inner problem is solved to this share of the outer violation: less wastes kernel rows, more
+// wastes steps on a block that the next one changes.
+constexpr double kInnerShare = 0.1;
+
+class BlockSmo {
+ public:
+  BlockSmo(const DualProblem& problem, KernelMatrix& kernel, const SolverOptions& options,
+           Control& control)
+      : kernel_(kernel), options_(options), control_(control), state_(problem),
+        shrinker_(state_, kernel), working_set_(problem.size()),
+        max_iter_(options.max_iter >= 0 ? options.max_iter : default_max_iter(problem.size())) {}
+
+  Solution run() {
+    Solution solution;
+    simd::Violation ends = violation();
+    for (;;) {
+      if (ends.up - ends.low < options_.tol) {
+        if (!shrinker_.is_shrunk()) break;
+        unshrink();
+        ends = violation();
+        continue;
+      }
+      if (limit_reached(solution)) break;
+      const std::vector<index_t>& set = working_set_.select(state_.view(), ends);
+      if (!solve_on(set, ends.up - ends.low, solution)) {
+        solution.stop_reason = StopReason::stalled;
+        break;
+      }
+      ends = violation();
+      if (options_.shrinking && shrinker_.shrink(ends, options_.tol)) {
+        working_set_.renumber(shrinker_.kept());
+        ends = violation();
+      }
+      control_.poll({solution.n_iter, ends.up - ends.low, 0, 0, 0.0});
+    }
+    if (shrinker_.is_shrunk()) {
+      unshrink();
+      ends = violation();
+    }
+    solution.up = ends.up;
+    solution.low = ends.low;
+    state_.export_to(solution);
+    return solution;
+  }
+
+ private:
+  simd::Violation violation() const {
+    const simd::Violation ends = simd::active_table().select_first(state_.view());
+    if (std::isnan(ends.up - ends.low) || ends.up == HUGE_VAL || ends.low == -HUGE_VAL)
+      throw NumericError("kernel values overflow");
+    return ends;
+  }
+
+  bool limit_reached(Solution& solution) const {
+    if (solution.n_iter >= max_iter_)
+      solution.stop_reason = StopReason::max_iter;
+    else if (control_.seconds() > options_.time_limit)
+      solution.stop_reason = StopReason::time_limit;
+    else
+      return false;
+    return true;
+  }
+
+  void unshrink() {
+    shrinker_.unshrink();
+    working_set_.forget();
+  }
+
+  // Returns false when no variable of the set could move.
+  bool solve_on(const std::vector<index_t>& set, double outer_violation, Solution& solution) {
+    const index_t n = static_cast<index_t>(set.size());
+    block_.resize(n);
+    kernel_.square(set, block_.kernel.data(), block_.stride);
+    for (index_t k = 0; k < n; ++k) {
+      block_.beta[k] = state_.beta[set[k]];
+      block_.gradient[k] = state_.gradient[set[k]];
+      block_.lower[k] = state_.lower[set[k]];
+      block_.upper[k] = state_.upper[set[k]];
+      block_.diagonal[k] = block_.kernel[k * block_.stride + k];
+      if (!(std::abs(block_.diagonal[k]) < 1e150)) throw NumericError("kernel values overflow");
+    }
+    const double inner_tol = std::max(kInnerShare * outer_violation, 0.5 * options_.tol);
+    const InnerResult inner = solve_block(block_, inner_tol, max_iter_ - solution.n_iter, control_);
+    solution.n_iter += inner.n_iter;
+
+    changed_.clear();
+    delta_.clear();
+    for (index_t k = 0; k < n; ++k) {
+      const double delta = block_.beta[k] - state_.beta[set[k]];
+      if (delta == 0.0) continue;
+      changed_.push_back(set[k]);
+      delta_.push_back(delta);
+      state_.beta[set[k]] = block_.beta[k];
+    }
+    if (changed_.empty()) return false;
+    kernel_.add_rows(changed_, delta_, state_.gradient.data());
+    return true;
+  }
+
+  KernelMatrix& kernel_;
+  const SolverOptions& options_;
+  Control& control_;
+  SolverState state_;
+  Shrinker shrinker_;
+  WorkingSet working_set_;
+  BlockProblem block_;
+  std::vector<index_t> changed_;
+  std::vector<double> delta_;
+  index_t max_iter_;
+};
+
+} // namespace
+
+Solution solve(const DualProblem& problem, KernelMatrix& kernel, const SolverOptions& options,
+               Control& control) {
+  return BlockSmo(problem, kernel, options, control).run();
+}
+
+} // namespace maxmargin

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "base/control.hpp"
+#include "kernel/kernel_matrix.hpp"
+#include "solver/dual_problem.hpp"
+
+namespace maxmargin {
+
+// Solves the problem by decomposition in two levels: an outer working set of many variables, solved
+// by inner SMO on its square kernel block, then one batched update of the gradient with the rows of
+// the variables that changed (Joachims 1999; the inner pairs as in Fan, Chen and Lin, JMLR 2005).
+// Stops when  max_{I_up} -gradient - min_{I_low} -gradient < tol  over all variables, I_up being
+// the variables below their upper bound and I_low those above their lower.
+//
+// Requires kernel.size() == problem.size(). Throws NumericError when kernel values overflow, and
+// Cancelled (or what the hook threw) when the caller stops it.
+Solution solve(const DualProblem& problem, KernelMatrix& kernel, const SolverOptions& options,
+               Control& control);
+
+} // namespace maxmargin

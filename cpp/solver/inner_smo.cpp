@@ -1,0 +1,56 @@
+#include "solver/inner_smo.hpp"
+
+#include "simd/dispatch.hpp"
+
+#include <algorithm>
+
+namespace maxmargin {
+namespace {
+
+constexpr index_t kPollInterval = 4096; // pair steps between two looks at the caller's wishes
+
+} // namespace
+
+void BlockProblem::resize(index_t size) {
+  n = size;
+  stride = round_up(size, kLane<double>);
+  kernel.resize_discard(n * stride);
+  for (auto* array : {&beta, &gradient, &lower, &upper, &diagonal}) {
+    array->resize_discard(stride);
+    std::fill(array->data() + n, array->data() + stride, 0.0);
+  }
+}
+
+InnerResult solve_block(BlockProblem& block, double tol, index_t max_iter, Control& control) {
+  const simd::KernelTable& table = simd::active_table();
+  const simd::PairView view{block.beta.data(),  block.gradient.data(), block.lower.data(),
+                            block.upper.data(), block.diagonal.data(), block.n};
+  double* beta = block.beta.data();
+  InnerResult result;
+  simd::Violation ends = table.select_first(view);
+  while (result.n_iter < max_iter && ends.up - ends.low >= tol) {
+    const index_t i = ends.i;
+    const double* row_i = block.kernel.data() + i * block.stride;
+    const index_t j = table.select_second(view, row_i, i, ends.up);
+    if (j < 0) break;
+    const double* row_j = block.kernel.data() + j * block.stride;
+    double curvature = block.diagonal[i] + block.diagonal[j] - 2.0 * row_i[j];
+    if (!(curvature > 0.0)) curvature = simd::kTau;
+    const double room_i = block.upper[i] - beta[i], room_j = beta[j] - block.lower[j];
+    const double newton = (ends.up + block.gradient[j]) / curvature;
+    const double step = std::min({newton, room_i, room_j});
+    const double before_i = beta[i], before_j = beta[j];
+    // Exactly on the bound, not beside it: the bound decides which set the variable is in.
+    beta[i] = step == room_i ? block.upper[i] : before_i + step;
+    beta[j] = step == room_j ? block.lower[j] : before_j - step;
+    if (beta[i] == before_i && beta[j] == before_j) {
+      result.is_stuck = true;
+      break;
+    }
+    ends = table.update_pair(view, block.gradient.data(), row_i, row_j, step);
+    if (++result.n_iter % kPollInterval == 0) control.poll();
+  }
+  return result;
+}
+
+} // namespace maxmargin

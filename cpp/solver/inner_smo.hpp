@@ -1,0 +1,35 @@
+#pragma once
+
+#include "base/aligned_buffer.hpp"
+#include "base/control.hpp"
+#include "solver/dual_problem.hpp"
+
+#include <span>
+
+namespace maxmargin {
+
+// A dual problem on few variables whose kernel matrix stands in memory. Arrays are padded to a
+// cache line with variables that cannot move.
+class BlockProblem {
+ public:
+  void resize(index_t n);
+
+  index_t n = 0;
+  index_t stride = 0;
+  AlignedBuffer<double> kernel; // n x stride
+  AlignedBuffer<double> beta, gradient, lower, upper, diagonal;
+};
+
+struct InnerResult {
+  index_t n_iter = 0;
+  bool is_stuck = false; // the best pair could not move within the precision of its numbers
+};
+
+// Sequential minimal optimisation on the block: the pair of the most violating variable and the
+// partner that promises the largest decrease moves to the minimum along its direction or to the
+// first bound (Fan, Chen and Lin, JMLR 2005, algorithm 2, in signed form), until the block's
+// violation is below `tol` or `max_iter` pair steps are done. Updates beta and gradient of the
+// block.
+InnerResult solve_block(BlockProblem& block, double tol, index_t max_iter, Control& control);
+
+} // namespace maxmargin

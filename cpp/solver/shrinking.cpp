@@ -1,0 +1,99 @@
+#include "solver/shrinking.hpp"
+
+#include <algorithm>
+
+namespace maxmargin {
+namespace {
+
+constexpr index_t kRoundsBetween = 4;      // outer steps from one look to the next
+constexpr double kWorthwhileShare = 0.7;   // copy only when this much or less is left
+constexpr index_t kSmallestProblem = 2000; // below, the copies cost more than they save
+constexpr double kNearlyDone = 10;         // times tol: nearer than this, nothing more is set aside
+constexpr int kStrikes = 2;                // looks in a row that must find a variable settled
+
+} // namespace
+
+SolverState::SolverState(index_t size)
+    : n(size), beta(AlignedBuffer<double>::zeros(size)),
+      gradient(AlignedBuffer<double>::zeros(size)), lower(AlignedBuffer<double>::zeros(size)),
+      upper(AlignedBuffer<double>::zeros(size)) {}
+
+SolverState::SolverState(const DualProblem& problem)
+    : SolverState(round_up(problem.size(), kLane<double>)) {
+  std::copy(problem.linear.begin(), problem.linear.end(), gradient.data());
+  std::copy(problem.lower.begin(), problem.lower.end(), lower.data());
+  std::copy(problem.upper.begin(), problem.upper.end(), upper.data());
+}
+
+void SolverState::export_to(Solution& solution) const {
+  solution.beta.assign(beta.data(), beta.data() + n);
+  solution.gradient.assign(gradient.data(), gradient.data() + n);
+}
+
+void Shrinker::find_kept(const simd::Violation& ends) {
+  strikes_.resize(static_cast<std::size_t>(state_.n), 0);
+  kept_.clear();
+  for (index_t t = 0; t < state_.n; ++t) {
+    const double descent = -state_.gradient[t];
+    const bool may_grow = state_.beta[t] < state_.upper[t];
+    const bool may_fall = state_.beta[t] > state_.lower[t];
+    // It may only grow, and lies below all that would have to fall for it; or the mirror image.
+    const bool is_settled = (!may_fall && descent < ends.low) || (!may_grow && descent > ends.up);
+    strikes_[t] = is_settled ? static_cast<unsigned char>(std::min(kStrikes, strikes_[t] + 1)) : 0;
+    if (strikes_[t] < kStrikes) kept_.push_back(t);
+  }
+}
+
+bool Shrinker::shrink(const simd::Violation& ends, double tol) {
+  if (state_.n < kSmallestProblem || ++rounds_ % kRoundsBetween != 0) return false;
+  if (ends.up - ends.low < kNearlyDone * tol) return false;
+  find_kept(ends);
+  const index_t n_kept = static_cast<index_t>(kept_.size());
+  if (n_kept == 0 || static_cast<double>(n_kept) > kWorthwhileShare * static_cast<double>(state_.n))
+    return false;
+
+  SolverState active(round_up(n_kept, kLane<double>));
+  std::vector<index_t> active_numbers;
+  for (index_t k = 0; k < n_kept; ++k) {
+    const index_t t = kept_[k];
+    active.beta[k] = state_.beta[t];
+    active.gradient[k] = state_.gradient[t];
+    active.lower[k] = state_.lower[t];
+    active.upper[k] = state_.upper[t];
+    active_numbers.push_back(is_shrunk() ? numbers_[t] : t);
+  }
+  if (is_shrunk()) {
+    write_back();
+  } else {
+    start_.assign(state_.beta.data(), state_.beta.data() + state_.n);
+    full_ = std::move(state_);
+  }
+  numbers_ = std::move(active_numbers);
+  state_ = std::move(active);
+  kernel_.restrict_to(kept_);
+  strikes_.clear();
+  return true;
+}
+
+void Shrinker::write_back() {
+  for (std::size_t k = 0; k < numbers_.size(); ++k)
+    full_.beta[numbers_[k]] = state_.beta[static_cast<index_t>(k)];
+}
+
+void Shrinker::unshrink() {
+  write_back();
+  state_ = std::move(full_);
+  numbers_.clear();
+  strikes_.clear();
+  std::vector<index_t> moved;
+  std::vector<double> delta;
+  for (index_t t = 0; t < state_.n; ++t)
+    if (state_.beta[t] != start_[t]) {
+      moved.push_back(t);
+      delta.push_back(state_.beta[t] - start_[t]);
+    }
+  kernel_.restore();
+  kernel_.add_rows(moved, delta, state_.gradient.data());
+}
+
+} // namespace maxmargin

@@ -1,0 +1,58 @@
+#pragma once
+
+#include "base/aligned_buffer.hpp"
+#include "kernel/kernel_matrix.hpp"
+#include "simd/kernel_table.hpp"
+#include "solver/dual_problem.hpp"
+
+#include <vector>
+
+namespace maxmargin {
+
+// The variables that the solver works on: all of them, or the active ones while shrunk.
+struct SolverState {
+  SolverState() = default;
+  explicit SolverState(index_t size); // all zero: no variable can move
+  explicit SolverState(const DualProblem& problem);
+
+  simd::PairView view() const {
+    return {beta.data(), gradient.data(), lower.data(), upper.data(), nullptr, n};
+  }
+  void export_to(Solution& solution) const;
+
+  index_t n = 0;
+  AlignedBuffer<double> beta, gradient, lower, upper;
+};
+
+// Shrinking: variables at a bound where the optimality conditions hold them, twice in a row, are
+// set aside, and the solver and the kernel matrix go on with the rest in contiguous arrays.
+// unshrink() brings them back, with the gradient of the first shrink brought up to date by what has
+// moved since (Joachims 1999, section 11.4).
+class Shrinker {
+ public:
+  Shrinker(SolverState& state, KernelMatrix& kernel) : state_(state), kernel_(kernel) {}
+
+  bool is_shrunk() const { return !numbers_.empty(); }
+
+  // Looks for variables to set aside, and does so when they are enough to pay for the copying.
+  // Returns whether it did; kept() then tells the former numbers of those that are left.
+  bool shrink(const simd::Violation& ends, double tol);
+  const std::vector<index_t>& kept() const { return kept_; }
+
+  void unshrink();
+
+ private:
+  void find_kept(const simd::Violation& ends);
+  void write_back();
+
+  SolverState& state_;
+  KernelMatrix& kernel_;
+  SolverState full_;             // as of the first shrink, but for beta, which is newer
+  std::vector<double> start_;    // beta as of the first shrink
+  std::vector<index_t> numbers_; // of the active variables in full_
+  std::vector<index_t> kept_;
+  std::vector<unsigned char> strikes_;
+  index_t rounds_ = 0;
+};
+
+} // namespace maxmargin

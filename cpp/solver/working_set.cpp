@@ -1,0 +1,81 @@
+#include "solver/working_set.hpp"
+
+#include <algorithm>
+
+namespace maxmargin {
+
+WorkingSet::WorkingSet(index_t n_variables)
+    : is_chosen_(static_cast<std::size_t>(n_variables), 0) {}
+
+const std::vector<index_t>& WorkingSet::select(const simd::PairView& view,
+                                               const simd::Violation& ends) {
+  keep_free(view);
+  for (const index_t t : kept_) is_chosen_[t] = 1;
+  up_.clear();
+  low_.clear();
+  for (index_t t = 0; t < view.n; ++t) {
+    if (is_chosen_[t]) continue;
+    const double descent = -view.gradient[t];
+    // Only a variable beyond the other end of the interval has a partner to step with.
+    if (view.beta[t] < view.upper[t] && descent > ends.low) up_.push_back({descent, t});
+    if (view.beta[t] > view.lower[t] && descent < ends.up) low_.push_back({-descent, t});
+  }
+  set_ = kept_;
+  const index_t room = std::max<index_t>(2, size_limit_ - static_cast<index_t>(set_.size()));
+  add_violators(up_, room / 2);
+  add_violators(low_, room - room / 2);
+  for (const index_t t : set_) is_chosen_[t] = 0;
+  std::sort(set_.begin(), set_.end());
+  size_limit_ = std::min(std::max(kUsualSize, size_limit_), 2 * size_limit_);
+  return set_;
+}
+
+void WorkingSet::keep_free(const simd::PairView& view) {
+  kept_.clear();
+  for (const index_t t : set_)
+    if (view.beta[t] > view.lower[t] && view.beta[t] < view.upper[t]) kept_.push_back(t);
+  const index_t n_free = static_cast<index_t>(kept_.size());
+  if (2 * n_free > size_limit_ && size_limit_ >= kUsualSize)
+    size_limit_ = std::min(kLargestSize, 2 * size_limit_);
+  const index_t most = size_limit_ * 3 / 4;
+  if (n_free <= most) return;
+  // Those that are furthest from the level where the free variables should lie matter most.
+  double mean = 0.0;
+  for (const index_t t : kept_) mean += view.gradient[t] / static_cast<double>(n_free);
+  const auto before = [&](index_t a, index_t b) {
+    const double da = std::abs(view.gradient[a] - mean), db = std::abs(view.gradient[b] - mean);
+    return da > db || (da == db && a < b);
+  };
+  std::nth_element(kept_.begin(), kept_.begin() + most, kept_.end(), before);
+  kept_.resize(static_cast<std::size_t>(most));
+}
+
+void WorkingSet::add_violators(std::vector<Candidate>& candidates, index_t count) {
+  const auto before = [](const Candidate& a, const Candidate& b) {
+    return a.key > b.key || (a.key == b.key && a.index < b.index);
+  };
+  if (static_cast<index_t>(candidates.size()) > count) {
+    std::nth_element(candidates.begin(), candidates.begin() + count, candidates.end(), before);
+    candidates.resize(static_cast<std::size_t>(count));
+  }
+  for (const Candidate& c : candidates)
+    if (!is_chosen_[c.index]) { // a free variable may be on both sides
+      is_chosen_[c.index] = 1;
+      set_.push_back(c.index);
+    }
+}
+
+void WorkingSet::renumber(const std::vector<index_t>& kept) {
+  std::vector<index_t> now(is_chosen_.size(), -1);
+  for (std::size_t k = 0; k < kept.size(); ++k) now[kept[k]] = static_cast<index_t>(k);
+  std::vector<index_t> renumbered;
+  for (const index_t t : set_)
+    if (now[t] >= 0) renumbered.push_back(now[t]);
+  set_ = std::move(renumbered);
+}
+
+void WorkingSet::forget() {
+  set_.clear();
+}
+
+} // namespace maxmargin

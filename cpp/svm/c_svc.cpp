@@ -1,0 +1,71 @@
+#include "svm/c_svc.hpp"
+
+#include "base/error.hpp"
+#include "solver/block_smo.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace maxmargin {
+namespace {
+
+DualProblem dual_of(std::span<const double> y, std::span<const double> C) {
+  DualProblem problem;
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    problem.linear.push_back(-y[i]);
+    problem.lower.push_back(y[i] > 0 ? 0.0 : -C[i]);
+    problem.upper.push_back(y[i] > 0 ? C[i] : 0.0);
+  }
+  return problem;
+}
+
+// A free variable lies on the margin: y_i f(x_i) = 1 makes its gradient rho. Without one, any rho
+// between the two ends is optimal, and the middle is taken (LIBSVM's rule).
+double rho_of(const Solution& solution, const DualProblem& problem) {
+  double sum = 0.0;
+  index_t n_free = 0;
+  for (std::size_t i = 0; i < problem.linear.size(); ++i)
+    if (solution.beta[i] > problem.lower[i] && solution.beta[i] < problem.upper[i]) {
+      sum += solution.gradient[i];
+      ++n_free;
+    }
+  return n_free > 0 ? sum / static_cast<double>(n_free) : -(solution.up + solution.low) / 2.0;
+}
+
+} // namespace
+
+BinarySvc train_c_svc(std::unique_ptr<KernelRows> rows, std::span<const double> y,
+                      std::span<const double> C, std::size_t cache_bytes, int threads,
+                      const SolverOptions& options, Control& control) {
+  const double begin = control.seconds();
+  KernelMatrix kernel(std::move(rows), cache_bytes, threads);
+  const DualProblem problem = dual_of(y, C);
+  Solution solution = solve(problem, kernel, options, control);
+
+  BinarySvc machine;
+  machine.rho = rho_of(solution, problem);
+  Certificate& certificate = machine.certificate;
+  double quadratic = 0.0, sum_alpha = 0.0, losses = 0.0;
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    if (C[i] == 0.0) continue;
+    const double kernel_sum = solution.gradient[i] + y[i]; // (K beta)_i
+    quadratic += solution.beta[i] * kernel_sum;
+    sum_alpha += std::abs(solution.beta[i]);
+    losses += C[i] * std::max(0.0, 1.0 - y[i] * (kernel_sum - machine.rho));
+  }
+  certificate.dual_objective = 0.5 * quadratic - sum_alpha;
+  certificate.primal_objective = 0.5 * quadratic + losses;
+  certificate.kkt_violation = solution.kkt_violation();
+  if (!std::isfinite(certificate.primal_objective) || !std::isfinite(machine.rho))
+    throw NumericError("kernel values overflow");
+  certificate.n_iter = solution.n_iter;
+  certificate.kernel_rows = static_cast<index_t>(kernel.rows_computed());
+  certificate.cache_hits = static_cast<index_t>(kernel.cache_hits());
+  certificate.cache_misses = static_cast<index_t>(kernel.cache_misses());
+  certificate.stop_reason = solution.stop_reason;
+  certificate.seconds = control.seconds() - begin;
+  machine.beta = std::move(solution.beta);
+  return machine;
+}
+
+} // namespace maxmargin

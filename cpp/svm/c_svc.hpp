@@ -1,0 +1,45 @@
+#pragma once
+
+#include "base/control.hpp"
+#include "kernel/kernel_matrix.hpp"
+#include "solver/dual_problem.hpp"
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace maxmargin {
+
+// What was reached by one fit, recomputed in double precision from the final gradient.
+struct Certificate {
+  double dual_objective = 0.0;   // 1/2 alpha' Q alpha - sum alpha (LIBSVM's sign)
+  double primal_objective = 0.0; // 1/2 ||w||^2 + sum C_i max(0, 1 - y_i f(x_i)), at the model's rho
+  double kkt_violation = 0.0;
+  index_t n_iter = 0;
+  index_t kernel_rows = 0;
+  index_t cache_hits = 0;
+  index_t cache_misses = 0;
+  double seconds = 0.0;
+  StopReason stop_reason = StopReason::converged;
+};
+
+// A trained machine: f(x) = sum_i beta_i K(x_i, x) - rho, over the columns of the kernel matrix.
+struct BinarySvc {
+  std::vector<double> beta;
+  double rho = 0.0;
+  Certificate certificate;
+};
+
+// C-support vector classification (Cortes and Vapnik 1995):
+//
+//   minimise  1/2 ||w||^2 + sum_i C_i max(0, 1 - y_i (w.phi(x_i) - rho))
+//
+// through its dual in signed form, beta_i = y_i alpha_i: linear term -y_i, box [0, C_i] for y_i = 1
+// and
+// [-C_i, 0] for y_i = -1, sum beta = 0. A column with C_i = 0 takes no part.
+BinarySvc train_c_svc(std::unique_ptr<KernelRows> rows, std::span<const double> y,
+                      std::span<const double> C, std::size_t cache_bytes, int threads,
+                      const SolverOptions& options, Control& control);
+
+} // namespace maxmargin

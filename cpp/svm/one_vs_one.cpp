@@ -1,0 +1,136 @@
+#include "svm/one_vs_one.hpp"
+
+#include "base/error.hpp"
+#include "base/parallel.hpp"
+#include "kernel/kernel_rows.hpp"
+
+#include <algorithm>
+
+namespace maxmargin {
+namespace {
+
+// Pairs of classes with fewer rows than this are trained side by side, one thread each; larger ones
+// one after the other with all threads, since then the work inside a pair divides well.
+constexpr index_t kSmallPair = 6000;
+
+struct Pair {
+  index_t first, second; // classes; the first is the positive one
+};
+
+class OneVsOne {
+ public:
+  OneVsOne(const MatrixView& X, std::span<const std::int64_t> y, index_t n_classes,
+           std::span<const double> C, const KernelParams& kernel, const SvcOptions& options,
+           Control& control)
+      : C_(C), options_(options), control_(control), threads_(thread_count(options.threads)),
+        members_(static_cast<std::size_t>(n_classes)) {
+    for (std::size_t i = 0; i < y.size(); ++i)
+      if (C[i] > 0.0) members_[y[i]].push_back(static_cast<index_t>(i));
+    for (const auto& rows : members_) require(!rows.empty(), "every class needs a row with C > 0");
+    samples_ = pack_samples(X, members_, kernel, threads_);
+    for (index_t a = 0; a < n_classes; ++a)
+      for (index_t b = a + 1; b < n_classes; ++b) pairs_.push_back({a, b});
+  }
+
+  SvcFit run() {
+    std::vector<BinarySvc> machines(pairs_.size());
+    const index_t n_pairs = static_cast<index_t>(pairs_.size());
+    const bool side_by_side = n_pairs >= 2 * threads_ && largest_pair() < kSmallPair;
+    const int outer = side_by_side ? threads_ : 1;
+    const int inner = side_by_side ? 1 : threads_;
+    parallel_for(n_pairs, outer, [&](index_t p, int) {
+      machines[p] = train(pairs_[p], options_.cache_bytes / static_cast<std::size_t>(outer), inner);
+    });
+    return assemble(machines);
+  }
+
+ private:
+  index_t class_columns(index_t c) const {
+    return round_up(static_cast<index_t>(members_[c].size()), kLane<double>);
+  }
+
+  index_t largest_pair() const {
+    index_t largest = 0;
+    for (const Pair& pair : pairs_)
+      largest = std::max(largest, class_columns(pair.first) + class_columns(pair.second));
+    return largest;
+  }
+
+  BinarySvc train(const Pair& pair, std::size_t cache_bytes, int threads) {
+    std::vector<double> y, C;
+    for (const index_t c : {pair.first, pair.second}) {
+      for (const index_t row : members_[c]) C.push_back(C_[row]);
+      y.resize(y.size() + class_columns(c), c == pair.first ? 1.0 : -1.0);
+      C.resize(y.size(), 0.0);
+    }
+    const index_t segments[] = {pair.first, pair.second};
+    control_.poll();
+    return train_c_svc(samples_->rows(segments, threads), y, C, cache_bytes, threads,
+                       options_.solver, control_);
+  }
+
+  SvcFit assemble(const std::vector<BinarySvc>& machines) const {
+    const index_t n_classes = static_cast<index_t>(members_.size());
+    // A row supports the model when any of its class's machines uses it.
+    std::vector<std::vector<char>> is_support(members_.size());
+    for (std::size_t c = 0; c < members_.size(); ++c) is_support[c].resize(members_[c].size(), 0);
+    for (std::size_t p = 0; p < pairs_.size(); ++p)
+      for_each_row(pairs_[p], machines[p], [&](index_t c, index_t k, double beta) {
+        if (beta != 0.0) is_support[c][k] = 1;
+      });
+
+    SvcFit fit;
+    std::vector<std::vector<index_t>> column(members_.size()); // of every member in dual_coef
+    for (index_t c = 0; c < n_classes; ++c) {
+      const std::size_t before = fit.support.size();
+      column[c].resize(members_[c].size(), -1);
+      for (std::size_t k = 0; k < members_[c].size(); ++k)
+        if (is_support[c][k]) {
+          column[c][k] = static_cast<index_t>(fit.support.size());
+          fit.support.push_back(members_[c][k]);
+        }
+      fit.n_support.push_back(static_cast<std::int64_t>(fit.support.size() - before));
+    }
+    fit.dual_coef.resize((members_.size() - 1) * fit.support.size(), 0.0);
+    for (std::size_t p = 0; p < pairs_.size(); ++p) {
+      const auto [first, second] = pairs_[p];
+      for_each_row(pairs_[p], machines[p], [&](index_t c, index_t k, double beta) {
+        if (column[c][k] < 0) return;
+        const index_t line = c == first ? second - 1 : first;
+        fit.dual_coef[line * static_cast<index_t>(fit.support.size()) + column[c][k]] = beta;
+      });
+      fit.rho.push_back(machines[p].rho);
+      fit.certificates.push_back(machines[p].certificate);
+    }
+    return fit;
+  }
+
+  // visit(class, member of the class, beta)
+  template <class F>
+  void for_each_row(const Pair& pair, const BinarySvc& machine, const F& visit) const {
+    index_t begin = 0;
+    for (const index_t c : {pair.first, pair.second}) {
+      for (index_t k = 0; k < static_cast<index_t>(members_[c].size()); ++k)
+        visit(c, k, machine.beta[begin + k]);
+      begin += class_columns(c);
+    }
+  }
+
+  std::span<const double> C_;
+  const SvcOptions& options_;
+  Control& control_;
+  int threads_;
+  std::vector<std::vector<index_t>> members_;
+  std::unique_ptr<PackedSamples> samples_;
+  std::vector<Pair> pairs_;
+};
+
+} // namespace
+
+SvcFit train_one_vs_one(const MatrixView& X, std::span<const std::int64_t> y, index_t n_classes,
+                        std::span<const double> C, const KernelParams& kernel,
+                        const SvcOptions& options, Control& control) {
+  return OneVsOne(X, y, n_classes, C, kernel, options, control).run();
+}
+
+} // namespace maxmargin
