@@ -9,10 +9,15 @@
 #include <span>
 #include <utility>
 
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
 namespace maxmargin {
 
 // An owning array on cache-line boundaries. Elements are numbers: they are not constructed, and are
-// zero only when asked for.
+// zero only when asked for. Large ones ask for huge pages, since the first touch of every small page
+// costs more than computing what is written there.
 template <class T> class AlignedBuffer {
  public:
   AlignedBuffer() = default;
@@ -45,15 +50,24 @@ template <class T> class AlignedBuffer {
   }
 
  private:
-  struct Free {
-    void operator()(T* p) const { ::operator delete(p, std::align_val_t{kAlignment}); }
-  };
+  static constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
-  T* allocate(index_t size) {
+  struct Free {
+    std::align_val_t alignment{kAlignment};
+    void operator()(T* p) const { ::operator delete(p, alignment); }
+  };
+  using Owner = std::unique_ptr<T, Free>;
+
+  Owner allocate(index_t size) {
     capacity_ = size;
-    if (size == 0) return nullptr;
-    return static_cast<T*>(
-        ::operator new(static_cast<std::size_t>(size) * sizeof(T), std::align_val_t{kAlignment}));
+    if (size == 0) return {};
+    const std::size_t bytes = static_cast<std::size_t>(size) * sizeof(T);
+    const std::align_val_t alignment{bytes >= 2 * kHugePage ? kHugePage : kAlignment};
+    void* memory = ::operator new(bytes, alignment);
+#ifdef MADV_HUGEPAGE
+    if (bytes >= 2 * kHugePage) madvise(memory, bytes, MADV_HUGEPAGE);
+#endif
+    return Owner(static_cast<T*>(memory), Free{alignment});
   }
   void swap(AlignedBuffer& other) {
     std::swap(size_, other.size_);
@@ -63,7 +77,7 @@ template <class T> class AlignedBuffer {
 
   index_t size_ = 0;
   index_t capacity_ = 0;
-  std::unique_ptr<T, Free> data_;
+  Owner data_;
 };
 
 } // namespace maxmargin

@@ -35,6 +35,21 @@ double largest_magnitude(const MatrixView& X, const std::vector<double>& centre)
 
 } // namespace
 
+double density(const MatrixView& X) {
+  index_t nnz = 0;
+  std::visit(
+      [&](const auto& view) {
+        if constexpr (is_dense<std::decay_t<decltype(view)>>) {
+          for (index_t e = 0; e < view.rows * view.cols; ++e) nnz += view.data[e] != 0;
+        } else {
+          nnz = view.nnz();
+        }
+      },
+      X);
+  const double size = static_cast<double>(n_rows(X)) * static_cast<double>(n_cols(X));
+  return size > 0 ? static_cast<double>(nnz) / size : 1.0;
+}
+
 double Scaling::factor() const {
   return std::ldexp(1.0, -exponent);
 }

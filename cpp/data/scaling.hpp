@@ -23,6 +23,9 @@ struct Scaling {
 // exponent that brings the largest magnitude left to about 1.
 Scaling scaling_of(const MatrixView& X, bool centred);
 
+// The share of entries that are not zero (of a sparse matrix: that are stored).
+double density(const MatrixView& X);
+
 // Calls visit(feature, packed value) for the stored features of sample i; any other feature k of a
 // sparse sample packs to packed_zero.
 template <Real T, class View, class F>

@@ -49,29 +49,30 @@ void KernelMatrix::square(std::span<const index_t> rows, double* out, index_t st
 }
 
 void KernelMatrix::add_rows(std::span<const index_t> rows, std::span<const double> coef,
-                            double* out) {
+                            double* out, std::span<const char> will_return) {
   // No more at a time than the cache holds, so that none of a piece evicts another of it.
   const std::size_t step = cache_ ? static_cast<std::size_t>(cache_->capacity()) : rows.size();
   for (std::size_t first = 0; first < rows.size(); first += step) {
     const std::size_t n = std::min(step, rows.size() - first);
-    add_piece(rows.subspan(first, n), coef.subspan(first, n), out);
+    add_piece(rows.subspan(first, n), coef.subspan(first, n), out,
+              will_return.empty() ? will_return : will_return.subspan(first, n));
   }
 }
 
 void KernelMatrix::add_piece(std::span<const index_t> rows, std::span<const double> coef,
-                             double* out) {
+                             double* out, std::span<const char> will_return) {
   KernelRows& kernel = this->rows();
   const index_t n = static_cast<index_t>(rows.size());
-  // stored[r]: the row in the cache, or nullptr when rows live in scratch only; the missing ones
-  // are numbers fresh[0], fresh[1], .. of the piece.
+  // stored[r]: the row in the cache, or nullptr when it lives in scratch only. All are looked up before
+  // any is inserted, lest a new one push out one that is about to be used.
   std::vector<double*> stored(rows.size(), nullptr);
-  std::vector<index_t> fresh;
-  std::vector<index_t> missing;
+  std::vector<index_t> fresh;   // numbers of the rows to compute, in the piece
+  std::vector<index_t> missing; // the same as columns
   if (cache_)
     for (index_t r = 0; r < n; ++r) stored[r] = cache_->find(rows[r]);
   for (index_t r = 0; r < n; ++r)
     if (stored[r] == nullptr) {
-      if (cache_) stored[r] = cache_->insert(rows[r]);
+      if (cache_ && (will_return.empty() || will_return[r])) stored[r] = cache_->insert(rows[r]);
       fresh.push_back(r);
       missing.push_back(rows[r]);
     }
@@ -83,7 +84,7 @@ void KernelMatrix::add_piece(std::span<const index_t> rows, std::span<const doub
   const index_t column_chunk = kernel.column_chunk();
   parallel_ranges(size(), column_chunk, threads_, [&](index_t begin, index_t end, int thread) {
     std::vector<double>& scratch = scratch_[thread];
-    if (!cache_) scratch.resize(static_cast<std::size_t>(row_chunk * column_chunk));
+    scratch.resize(static_cast<std::size_t>(row_chunk * column_chunk));
     std::vector<double*> strip(rows.size());
     std::vector<double*> fresh_strip(static_cast<std::size_t>(row_chunk));
     for (index_t c = begin; c < end; c += column_chunk) {

@@ -25,8 +25,10 @@ class KernelMatrix {
   // out[r * stride + c] = K(rows[r], rows[c]); stride >= rows.size() rounded up to a cache line.
   void square(std::span<const index_t> rows, double* out, index_t stride);
 
-  // out[c] += sum_r coef[r] K(rows[r], c) for every column c.
-  void add_rows(std::span<const index_t> rows, std::span<const double> coef, double* out);
+  // out[c] += sum_r coef[r] K(rows[r], c) for every column c. A computed row enters the cache where
+  // will_return tells that it is likely to be asked for again; an empty span says so of all.
+  void add_rows(std::span<const index_t> rows, std::span<const double> coef, double* out,
+                std::span<const char> will_return = {});
 
   // Leaves only these columns, renumbered from 0 and padded to a cache line, until restore(). May
   // be called again on what is left.
@@ -40,7 +42,8 @@ class KernelMatrix {
  private:
   KernelRows& rows() const { return restricted_ ? *restricted_ : *all_; }
   void open_cache();
-  void add_piece(std::span<const index_t> rows, std::span<const double> coef, double* out);
+  void add_piece(std::span<const index_t> rows, std::span<const double> coef, double* out,
+                 std::span<const char> will_return);
 
   std::unique_ptr<KernelRows> all_;
   std::unique_ptr<KernelRows> restricted_;

@@ -3,6 +3,11 @@
 #include <algorithm>
 
 namespace maxmargin {
+namespace {
+
+constexpr index_t kChunkBytes = 16 * 1024 * 1024;
+
+} // namespace
 
 RowCache::RowCache(index_t n_keys, index_t row_length, std::size_t budget_bytes)
     : row_length_(row_length), slot_of_(static_cast<std::size_t>(n_keys), kNone) {
@@ -21,7 +26,7 @@ double* RowCache::find(index_t key) {
   ++hits_;
   unlink(slot);
   link_newest(slot);
-  return slots_[slot].row.data();
+  return slots_[slot].row;
 }
 
 double* RowCache::insert(index_t key) {
@@ -31,7 +36,7 @@ double* RowCache::insert(index_t key) {
     free_.pop_back();
   } else if (static_cast<index_t>(slots_.size()) < capacity_) {
     slot = static_cast<index_t>(slots_.size());
-    slots_.emplace_back().row = AlignedBuffer<double>(row_length_);
+    slots_.push_back({new_row()});
   } else {
     slot = oldest_;
     unlink(slot);
@@ -40,7 +45,16 @@ double* RowCache::insert(index_t key) {
   slots_[slot].key = key;
   slot_of_[key] = slot;
   link_newest(slot);
-  return slots_[slot].row.data();
+  return slots_[slot].row;
+}
+
+double* RowCache::new_row() {
+  const index_t row_bytes = std::max<index_t>(1, row_length_ * index_t{sizeof(double)});
+  const index_t rows_per_chunk = std::clamp<index_t>(kChunkBytes / row_bytes, 1, capacity_);
+  const index_t n = static_cast<index_t>(slots_.size());
+  if (n % rows_per_chunk == 0)
+    chunks_.emplace_back(std::min(rows_per_chunk, capacity_ - n) * row_length_);
+  return chunks_.back().data() + n % rows_per_chunk * row_length_;
 }
 
 void RowCache::clear() {

@@ -35,17 +35,19 @@ class RowCache {
  private:
   static constexpr index_t kNone = -1;
   struct Slot {
-    AlignedBuffer<double> row;
+    double* row = nullptr;
     index_t key = kNone;
     index_t older = kNone, newer = kNone;
   };
 
+  double* new_row();
   void unlink(index_t slot);
   void link_newest(index_t slot);
 
   index_t row_length_;
   index_t capacity_;
   std::vector<index_t> slot_of_; // by key
+  std::vector<AlignedBuffer<double>> chunks_;
   std::vector<Slot> slots_;
   std::vector<index_t> free_;
   index_t oldest_ = kNone, newest_ = kNone;

@@ -102,26 +102,47 @@ template <Transform F, class T> void dense_block_of(const DenseBlock<T>& block) 
       panel_strip<F, 1>(block, block.panels + p, block.column + p * kLane<T>);
 }
 
+// The sums over a row's non-zeros run in this many interleaved parts, since one part would wait for the
+// latency of every addition.
+inline constexpr int kSparseParts = 4;
+
+// sum_k value_k line(k) for the W vectors of a line, in the parts' order.
+template <int W, class T, class Line>
+MAXMARGIN_INLINE void sparse_sum(const T* values, std::int64_t n, const Line& line, Vec<T>* total) {
+  using V = Vec<T>;
+  V sum[kSparseParts][W];
+  unroll<kSparseParts>([&](auto u) { unroll<W>([&](auto v) { sum[u][v] = V::zero(); }); });
+  const auto step = [&](std::int64_t k, auto u) {
+    const V value = V::fill(values[k]);
+    unroll<W>([&](auto v) { sum[u][v] = fma(value, line(k, v), sum[u][v]); });
+  };
+  std::int64_t k = 0;
+  for (; k + kSparseParts <= n; k += kSparseParts)
+    unroll<kSparseParts>([&](auto u) { step(k + u, u); });
+  for (; k < n; ++k) step(k, Constant<0>{});
+  unroll<W>([&](auto v) { total[v] = (sum[0][v] + sum[1][v]) + (sum[2][v] + sum[3][v]); });
+}
+
 // A row of the data against the dense columns of the queries: sums over its non-zeros only.
 template <Transform F, class T> void sparse_block_of(const SparseBlock<T>& block) {
   using V = Vec<T>;
   constexpr int W = static_cast<int>(kSparseQueries<T>) / V::size;
-  V query_half_norms[W];
-  unroll<W>([&](auto v) { query_half_norms[v] = V::load(block.query_half_norms + v * V::size); });
   alignas(64) T values[kSparseQueries<T>];
   for (index_t c = 0; c < block.n_rows; ++c) {
     const index_t row = block.rows[c];
+    const std::int64_t begin = block.indptr[row];
+    const std::int32_t* indices = block.indices + begin;
     V sum[W];
-    unroll<W>([&](auto v) { sum[v] = V::zero(); });
-    const std::int64_t end = block.indptr[row + 1];
-    for (std::int64_t k = block.indptr[row]; k < end; ++k) {
-      const V value = V::fill(block.values[k]);
-      const T* line = block.table + block.indices[k] * kSparseQueries<T>;
-      unroll<W>([&](auto v) { sum[v] = fma(value, V::load(line + v * V::size), sum[v]); });
-    }
+    sparse_sum<W>(
+        block.values + begin, block.indptr[row + 1] - begin,
+        [&](std::int64_t k, auto v) {
+          return V::load(block.table + indices[k] * kSparseQueries<T> + v * V::size);
+        },
+        sum);
     const V half_norm = V::fill(block.half_norms[row]);
     unroll<W>([&](auto v) {
-      transform<F>(sum[v], query_half_norms[v] + half_norm, block.epilogue)
+      transform<F>(sum[v], V::load(block.query_half_norms + v * V::size) + half_norm,
+                   block.epilogue)
           .store(values + v * V::size);
     });
     for (index_t r = 0; r < block.n_queries; ++r) block.out[r][block.column + c] = values[r];
@@ -166,15 +187,12 @@ template <class T> void panel_half_norms(const T* panel, index_t depth, T* half_
   });
 }
 
-// In a vector of one row's copies, so that it is contracted like the sums of sparse_block.
 template <class T> T sparse_half_norm(const T* values, index_t n) {
   using V = Vec<T>;
-  V sum = V::zero();
-  for (index_t k = 0; k < n; ++k) {
-    const V x = V::fill(values[k]);
-    sum = fma(x, x, sum);
-  }
-  return sum.raw[0] * T(0.5);
+  V sum[1];
+  sparse_sum<1>(
+      values, n, [&](std::int64_t k, auto) { return V::fill(values[k]); }, sum);
+  return sum[0].raw[0] * T(0.5);
 }
 
 } // namespace

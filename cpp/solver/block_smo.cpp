@@ -100,15 +100,18 @@ class BlockSmo {
 
     changed_.clear();
     delta_.clear();
+    is_free_.clear();
     for (index_t k = 0; k < n; ++k) {
       const double delta = block_.beta[k] - state_.beta[set[k]];
       if (delta == 0.0) continue;
       changed_.push_back(set[k]);
       delta_.push_back(delta);
+      // A variable that came to rest at a bound seldom moves again; a free one does.
+      is_free_.push_back(block_.beta[k] > block_.lower[k] && block_.beta[k] < block_.upper[k]);
       state_.beta[set[k]] = block_.beta[k];
     }
     if (changed_.empty()) return false;
-    kernel_.add_rows(changed_, delta_, state_.gradient.data());
+    kernel_.add_rows(changed_, delta_, state_.gradient.data(), is_free_);
     return true;
   }
 
@@ -121,6 +124,7 @@ class BlockSmo {
   BlockProblem block_;
   std::vector<index_t> changed_;
   std::vector<double> delta_;
+  std::vector<char> is_free_;
   index_t max_iter_;
 };
 
