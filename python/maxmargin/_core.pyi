@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 __version__: str
 compiler: str
 
-class Cancelled(RuntimeError): ...  # noqa: N818
-class NumericError(RuntimeError): ...
+class Cancelled(Exception): ...  # noqa: N818
+class NumericError(ArithmeticError): ...
 
 class KernelParams:
     def __init__(
