@@ -4,7 +4,7 @@ q interpolates (exp(r) - 1 - r) / r^2 at the Chebyshev nodes, in 60-digit arithm
 a small factor of the minimax error. Run with mpmath installed; paste what it prints.
 """
 
-from mpmath import chop, cos, exp, expm1, log, matrix, lu_solve, mp, mpf, pi
+from mpmath import chop, cos, exp, expm1, log, lu_solve, matrix, mp, mpf, pi
 
 mp.dps = 60
 HALF_WIDTH = log(mpf(2)) / 2

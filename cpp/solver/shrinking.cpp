@@ -41,7 +41,8 @@ void Shrinker::find_kept(const simd::Violation& ends) {
     // It may only grow, and lies below all that would have to fall for it; or the mirror image.
     const bool is_settled = (!may_fall && descent < ends.low) || (!may_grow && descent > ends.up);
     strikes_[t] = is_settled ? static_cast<unsigned char>(std::min(kStrikes, strikes_[t] + 1)) : 0;
-    if (strikes_[t] < kStrikes) kept_.push_back(t);
+    // What cannot move at all is never kept: padding has no number in the full problem.
+    if (strikes_[t] < kStrikes && (may_grow || may_fall)) kept_.push_back(t);
   }
 }
 

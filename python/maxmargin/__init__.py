@@ -1,5 +1,16 @@
 """Large-margin classifiers on a CPU, with a certificate of optimality on every fit."""
 
+from maxmargin._certificate import Certificate
 from maxmargin._core import __version__
+from maxmargin.config import show_config
+from maxmargin.exceptions import ConvergenceWarning, NotFittedError
+from maxmargin.svm import SVC
 
-__all__ = ["__version__"]
+__all__ = [
+    "SVC",
+    "Certificate",
+    "ConvergenceWarning",
+    "NotFittedError",
+    "__version__",
+    "show_config",
+]

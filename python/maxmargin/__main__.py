@@ -1,0 +1,5 @@
+import sys
+
+from maxmargin.cli import main
+
+sys.exit(main())

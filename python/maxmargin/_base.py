@@ -1,0 +1,154 @@
+"""What every estimator has: parameters in scikit-learn's manner, fitted state, labels and score.
+
+scikit-learn's tools (clone, GridSearchCV, cross_val_score, pipelines) work with these classes, but
+scikit-learn itself is imported only when it asks for its own tags.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maxmargin import _validation
+from maxmargin._sparse import Matrix
+from maxmargin.exceptions import NotFittedError, compatible
+
+Self = TypeVar("Self", bound="BaseEstimator")
+
+
+class BaseEstimator:
+    """Parameters, representation and the bookkeeping of features.
+
+    The parameters of `__init__` are stored as given under their own names; everything that `fit`
+    finds has a trailing underscore.
+    """
+
+    # What methods may keep between calls and rebuild on demand; left out of copies and pickles.
+    _cache: dict[str, Any]
+
+    n_features_in_: int
+    feature_names_in_: NDArray[np.object_]
+
+    @classmethod
+    def _parameter_names(cls) -> list[str]:
+        parameters = inspect.signature(cls.__init__).parameters
+        return sorted(name for name in parameters if name != "self")
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Has no effect: there are no nested estimators.
+        """
+        return {name: getattr(self, name) for name in self._parameter_names()}
+
+    def set_params(self: Self, **params: Any) -> Self:
+        """Set parameters by name.
+
+        Raises
+        ------
+        ValueError
+            If there is no parameter of that name; then none is set.
+        """
+        names = self._parameter_names()
+        for name in params:
+            if name not in names:
+                raise ValueError(
+                    f"Invalid parameter {name!r} for estimator {self}. Valid parameters are: "
+                    f"{names!r}."
+                )
+        for name, value in params.items():
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        parameters = inspect.signature(type(self).__init__).parameters
+        changed = [
+            f"{name}={getattr(self, name)!r}"
+            for name, parameter in parameters.items()
+            if name != "self" and repr(getattr(self, name)) != repr(parameter.default)
+        ]
+        return f"{type(self).__name__}({', '.join(changed)})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(vars(self))
+        if "_cache" in state:
+            state["_cache"] = {}
+        return state
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "n_features_in_" in vars(self)
+
+    def _check_fitted(self) -> None:
+        if not self.__sklearn_is_fitted__():
+            raise compatible(NotFittedError)(
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with "
+                "appropriate arguments before using this estimator."
+            )
+
+    def _matrix_to_fit(self, X: Any) -> Matrix:
+        return _validation.check_matrix(X, type(self).__name__)
+
+    def _matrix_to_predict(self, X: Any) -> Matrix:
+        """Return `X` in the core's form; it must have the features that `fit` saw."""
+        self._check_fitted()
+        owner = type(self).__name__
+        matrix = _validation.check_matrix(X, owner)
+        _validation.check_features(
+            X, matrix.shape[1], owner, self.n_features_in_, vars(self).get("feature_names_in_")
+        )
+        return matrix
+
+    def _record_features(self, X: Any, n_features: int) -> None:
+        """Remember the features of the data that the estimator is now fitted on."""
+        self.n_features_in_ = n_features
+        names = _validation.feature_names(X)
+        if names is not None:
+            self.feature_names_in_ = names
+        else:
+            vars(self).pop("feature_names_in_", None)
+
+
+class Classifier(BaseEstimator):
+    """A classifier: `classes_` sorted, accuracy as score."""
+
+    _estimator_type = "classifier"
+
+    classes_: NDArray[Any]
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class of every sample."""
+        raise NotImplementedError
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy of `predict(X)`.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            True labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of every sample in the mean.
+        """
+        predicted = self.predict(X)
+        labels = _validation.column_of_labels(y, len(predicted), type(self).__name__)
+        weight = _validation.check_sample_weight(sample_weight, len(predicted))
+        return float(np.average(predicted == labels, weights=weight))
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
+
+        return Tags(
+            estimator_type="classifier",
+            target_tags=TargetTags(required=True),
+            transformer_tags=None,
+            regressor_tags=None,
+            classifier_tags=ClassifierTags(),
+            input_tags=InputTags(sparse=True),
+        )

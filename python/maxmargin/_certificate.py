@@ -1,0 +1,121 @@
+"""The certificate of optimality that every support vector machine carries after `fit`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["Certificate"]
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """How good a solution is and what it cost, recomputed in float64 at the end of training.
+
+    By weak duality the optimum of the primal problem lies in [-dual_objective, primal_objective],
+    so that `duality_gap` bounds how far the solution is from it. With more than two classes there
+    is one machine for each pair: `machines` holds their certificates in the order (0, 1), (0, 2)
+    .., and the fields here are sums, except for `kkt_violation`, the greatest, and `seconds`.
+
+    Attributes
+    ----------
+    dual_objective : float
+        1/2 alpha' Q alpha - sum alpha, the value that is minimised (LIBSVM's sign: negative).
+    primal_objective : float
+        1/2 ||w||^2 + sum of C_i max(0, 1 - y_i f(x_i)).
+    duality_gap : float
+        primal_objective + dual_objective, never negative but for rounding.
+    kkt_violation : float
+        max over I_up of -gradient minus min over I_low of -gradient; training ends below `tol`.
+    converged : bool
+        Whether the violation is below `tol`.
+    stop_reason : str
+        "converged", "max_iter", "time_limit" or "stalled"; of several machines, that of the first
+        one that did not converge.
+    n_iter : int
+        Iterations of the solver.
+    kernel_rows : int
+        Rows of the kernel matrix that were computed.
+    cache_hits, cache_misses : int
+        Row requests that the cache could serve, and that it could not.
+    seconds : float
+        Wall-clock time of training; of several machines together, that of all of `fit`.
+    machines : tuple of Certificate
+        One for each pair of classes, empty where there is one machine only.
+    """
+
+    dual_objective: float
+    primal_objective: float
+    duality_gap: float
+    kkt_violation: float
+    converged: bool
+    stop_reason: str
+    n_iter: int
+    kernel_rows: int
+    cache_hits: int
+    cache_misses: int
+    seconds: float
+    machines: tuple[Certificate, ...] = field(default=(), repr=False)
+
+    @property
+    def relative_gap(self) -> float:
+        """The duality gap divided by the primal objective (by 1 where that is less)."""
+        return self.duality_gap / max(1.0, abs(self.primal_objective))
+
+    def __str__(self) -> str:
+        state = "converged" if self.converged else f"not converged ({self.stop_reason})"
+        requests = self.cache_hits + self.cache_misses
+        share = f" ({self.cache_hits / requests:.0%} of requests)" if requests else ""
+        lines = [
+            f"dual objective    {self.dual_objective:.9g}",
+            f"primal objective  {self.primal_objective:.9g}",
+            f"duality gap       {self.duality_gap:.3g} ({self.relative_gap:.2g} relative)",
+            f"KKT violation     {self.kkt_violation:.3g}, {state}",
+            f"iterations        {self.n_iter}",
+            f"kernel rows       {self.kernel_rows} computed, {self.cache_hits} cache hits{share}",
+            f"seconds           {self.seconds:.3f}",
+        ]
+        if self.machines:
+            lines.insert(0, f"machines          {len(self.machines)}, one for each pair of classes")
+        return "\n".join(lines)
+
+
+def certificate_of(result: Mapping[str, Any], seconds: float) -> Certificate:
+    """Return the certificate for the per-machine arrays of a fit that took `seconds` in all."""
+    machines = tuple(
+        Certificate(
+            dual_objective=float(result["dual_objective"][p]),
+            primal_objective=float(result["primal_objective"][p]),
+            duality_gap=float(result["primal_objective"][p] + result["dual_objective"][p]),
+            kkt_violation=float(result["kkt_violation"][p]),
+            converged=reason == "converged",
+            stop_reason=reason,
+            n_iter=int(result["n_iter"][p]),
+            kernel_rows=int(result["kernel_rows"][p]),
+            cache_hits=int(result["cache_hits"][p]),
+            cache_misses=int(result["cache_misses"][p]),
+            seconds=float(result["seconds"][p]),
+        )
+        for p, reason in enumerate(result["stop_reason"])
+    )
+    return machines[0] if len(machines) == 1 else combined(machines, seconds)
+
+
+def combined(machines: tuple[Certificate, ...], seconds: float) -> Certificate:
+    """Return the certificate of several machines together."""
+    failed = [machine for machine in machines if not machine.converged]
+    return Certificate(
+        dual_objective=sum(m.dual_objective for m in machines),
+        primal_objective=sum(m.primal_objective for m in machines),
+        duality_gap=sum(m.duality_gap for m in machines),
+        kkt_violation=max(m.kkt_violation for m in machines),
+        converged=not failed,
+        stop_reason=failed[0].stop_reason if failed else "converged",
+        n_iter=sum(m.n_iter for m in machines),
+        kernel_rows=sum(m.kernel_rows for m in machines),
+        cache_hits=sum(m.cache_hits for m in machines),
+        cache_misses=sum(m.cache_misses for m in machines),
+        seconds=seconds,
+        machines=machines,
+    )

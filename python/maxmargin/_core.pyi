@@ -1,0 +1,55 @@
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__version__: str
+compiler: str
+
+class Cancelled(Exception): ...  # noqa: N818
+class NumericError(ArithmeticError): ...
+
+class KernelParams:
+    def __init__(
+        self, type: str, gamma: float = 1.0, coef0: float = 0.0, degree: int = 3
+    ) -> None: ...
+    @property
+    def type(self) -> str: ...
+    @property
+    def gamma(self) -> float: ...
+    @property
+    def coef0(self) -> float: ...
+    @property
+    def degree(self) -> int: ...
+
+def svc_fit(
+    X: Any,
+    y: NDArray[np.int64],
+    n_classes: int,
+    upper: NDArray[np.float64],
+    kernel: KernelParams,
+    *,
+    tol: float,
+    max_iter: int,
+    cache_bytes: int,
+    shrinking: bool,
+    time_limit: float,
+    n_threads: int,
+    callback: Callable[[dict[str, Any]], Any] | None,
+) -> dict[str, Any]: ...
+
+class Decision:
+    def __init__(
+        self,
+        support_vectors: Any,
+        n_support: NDArray[np.int64],
+        dual_coef: NDArray[np.float64],
+        rho: NDArray[np.float64],
+        kernel: KernelParams,
+    ) -> None: ...
+    def decision_function(self, X: Any, n_threads: int = 0) -> NDArray[np.float64]: ...
+
+def simd_targets() -> list[str]: ...
+def active_target() -> str: ...
+def thread_count(requested: int = 0) -> int: ...

@@ -1,0 +1,35 @@
+"""What this build can do and what it uses."""
+
+from __future__ import annotations
+
+from maxmargin import _core
+
+__all__ = ["active_target", "show_config", "simd_targets", "thread_count"]
+
+
+def simd_targets() -> list[str]:
+    """Return the instruction-set builds that are compiled in and run here, the best last."""
+    return _core.simd_targets()
+
+
+def active_target() -> str:
+    """Return the instruction-set build in use; MAXMARGIN_SIMD chooses another at start."""
+    return _core.active_target()
+
+
+def thread_count() -> int:
+    """Return the threads that `n_jobs=None` uses: OpenMP's default, as OMP_NUM_THREADS sets it."""
+    return _core.thread_count()
+
+
+def show_config() -> str:
+    """Return version, compiler, instruction-set targets and threads as text."""
+    return "\n".join(
+        [
+            f"version        {_core.__version__}",
+            f"compiler       {_core.compiler}",
+            f"targets        {' '.join(simd_targets())}",
+            f"active target  {active_target()}",
+            f"threads        {thread_count()}",
+        ]
+    )

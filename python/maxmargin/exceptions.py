@@ -1,0 +1,36 @@
+"""Errors and warnings of the package.
+
+Where scikit-learn is loaded, what is raised is also an instance of its class of the same name, so
+that filters and handlers written for scikit-learn hold.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from maxmargin._core import Cancelled
+
+__all__ = ["Cancelled", "ConvergenceWarning", "DataConversionWarning", "NotFittedError"]
+
+
+class NotFittedError(ValueError, AttributeError):
+    """A method that needs a fitted estimator was called before `fit`."""
+
+
+class ConvergenceWarning(UserWarning):
+    """Training ended before the tolerance was reached; the model is usable, not optimal."""
+
+
+class DataConversionWarning(UserWarning):
+    """The input was converted in a way that the caller may not have meant."""
+
+
+def compatible(cls: type[Any]) -> type[Any]:
+    """Return `cls`, joined with scikit-learn's class of that name if scikit-learn is loaded."""
+    theirs = getattr(sys.modules.get("sklearn.exceptions"), cls.__name__, None)
+    if theirs is None:
+        return cls
+    # Reduced to the plain class, so that it can be pickled back from a worker process.
+    namespace = {"__module__": cls.__module__, "__reduce__": lambda self: (cls, self.args)}
+    return type(cls.__name__, (cls, theirs), namespace)

@@ -1,0 +1,495 @@
+"""Support vector machines."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maxmargin import _core, _one_vs_one, _validation
+from maxmargin._base import Classifier
+from maxmargin._certificate import certificate_of
+from maxmargin._kernel import KernelParams, check_kernel, overflow_message, with_gamma
+from maxmargin._sparse import CsrMatrix, Matrix, product, take_rows
+from maxmargin._validation import Callback, ClassWeight, Gamma
+from maxmargin.exceptions import ConvergenceWarning, compatible
+from maxmargin.progress import ProgressLine
+
+__all__ = ["SVC"]
+
+Self = TypeVar("Self", bound="SVC")
+
+
+class _Options(NamedTuple):
+    """The checked parameters of a fit, other than those of the kernel."""
+
+    C: float
+    tol: float
+    max_iter: int
+    cache_bytes: int
+    shrinking: bool
+    time_limit: float
+    n_threads: int
+    callback: Callback | None
+
+
+class SVC(Classifier):
+    """C-support vector classification, one machine for each pair of classes.
+
+    Each machine solves, for its two classes,
+
+        min 1/2 ||w||^2 + sum of C_i max(0, 1 - y_i f(x_i)),   f(x) = w.phi(x) + b,
+
+    through its dual, by sequential minimal optimisation with second-order selection [1]_ [2]_,
+    until the KKT conditions hold to `tol`. `certificate_` says how good the solution is.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Penalty of the loss, > 0; C_i is C times the weights of the class and of the sample.
+    kernel : {'linear', 'poly', 'rbf', 'sigmoid'}, default='rbf'
+        x.z; (gamma x.z + coef0)^degree; exp(-gamma ||x - z||^2); tanh(gamma x.z + coef0).
+    degree : int, default=3
+        Degree of the polynomial kernel, >= 0.
+    gamma : {'scale', 'auto'} or float, default='scale'
+        'scale' is 1 / (n_features * X.var()), 1 where the variance is zero; 'auto' is
+        1 / n_features; or a number > 0.
+    coef0 : float, default=0.0
+        Constant term of the polynomial and sigmoid kernels.
+    shrinking : bool, default=True
+        Whether to set aside variables that look fixed at a bound. The result is checked on all.
+    tol : float, default=1e-3
+        Tolerance on the KKT violation, > 0 (LIBSVM's stopping rule).
+    cache_size : float, default=200
+        Budget for kernel rows in MB (2^20 bytes), > 0; two rows are always held.
+    class_weight : dict, 'balanced' or None, default=None
+        Factors of C by class; 'balanced' is n_samples / (n_classes * count of the class).
+    verbose : bool, default=False
+        Whether to show progress on stderr.
+    max_iter : int, default=-1
+        Cap on the iterations of every machine; -1 is a generous one of the solver's own.
+    decision_function_shape : {'ovr', 'ovo'}, default='ovr'
+        With more than two classes: 'ovo' gives the value of every machine, (i, j) positive for
+        class i; 'ovr' gives every class its votes, with confidences added to break ties.
+    break_ties : bool, default=False
+        With more than two classes and 'ovr': whether `predict` is the class of the greatest
+        decision value, rather than that of most votes.
+    random_state : default=None
+        Accepted for scikit-learn's sake; training is deterministic and never uses it.
+    n_jobs : int or None, default=None
+        Threads: None is OpenMP's default (OMP_NUM_THREADS, threadpoolctl), -1 all cores. The result
+        does not depend on it.
+    time_limit : float or None, default=None
+        Seconds after which the solver stops with what it has reached.
+    callback : callable or None, default=None
+        Called now and then with a dict of n_iter, kkt_violation, n_free, n_bounded and seconds; if
+        it returns True, `fit` raises `maxmargin.exceptions.Cancelled` and leaves the estimator as
+        it was.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Sorted labels.
+    support_ : ndarray of int64, shape (n_SV,)
+        Rows of `X` that are support vectors, grouped by class.
+    support_vectors_ : ndarray or CSR matrix of shape (n_SV, n_features)
+        `X[support_]`.
+    n_support_ : ndarray of int64, shape (n_classes,)
+        Support vectors of every class.
+    dual_coef_ : ndarray of float64, shape (n_classes - 1, n_SV)
+        Coefficients y_i alpha_i in LIBSVM's layout; with two classes the sign is such that
+        classes_[1] is positive.
+    intercept_ : ndarray of float64, shape (n_machines,)
+    coef_ : ndarray of float64, shape (n_machines, n_features)
+        Weights of the linear kernel.
+    certificate_ : Certificate
+        Objectives, duality gap, KKT violation and cost.
+    n_iter_ : ndarray of int64, shape (n_machines,)
+    fit_status_ : int
+        0 if every machine converged, else 1.
+    class_weight_ : ndarray of float64, shape (n_classes,)
+    shape_fit_ : tuple of int
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Only where `X` has column names.
+
+    Notes
+    -----
+    The decision value 0 belongs to classes_[1] with two classes, and to the second class of the
+    pair in a vote. Of several classes with most votes, the first in `classes_` wins, as in LIBSVM.
+
+    References
+    ----------
+    .. [1] R.-E. Fan, P.-H. Chen, C.-J. Lin, "Working set selection using second order information
+       for training support vector machines", JMLR 6 (2005), Algorithm 2.
+    .. [2] C.-C. Chang, C.-J. Lin, "LIBSVM: a library for support vector machines", ACM TIST 2
+       (2011), section 4.
+
+    Examples
+    --------
+    >>> from maxmargin import SVC
+    >>> model = SVC(kernel="linear").fit([[0.0], [1.0], [3.0], [4.0]], ["a", "a", "b", "b"])
+    >>> model.predict([[1.5], [2.5]]).tolist()
+    ['a', 'b']
+    """
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        kernel: str = "rbf",
+        degree: int = 3,
+        gamma: Gamma = "scale",
+        coef0: float = 0.0,
+        shrinking: bool = True,
+        tol: float = 1e-3,
+        cache_size: float = 200,
+        class_weight: ClassWeight = None,
+        verbose: bool = False,
+        max_iter: int = -1,
+        decision_function_shape: str = "ovr",
+        break_ties: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        time_limit: float | None = None,
+        callback: Callback | None = None,
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.shrinking = shrinking
+        self.tol = tol
+        self.cache_size = cache_size
+        self.class_weight = class_weight
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.time_limit = time_limit
+        self.callback = callback
+
+    # -- training ----------------------------------------------------------------------------------
+
+    def fit(self: Self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train on samples `X` with labels `y`.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            C-contiguous float32 or float64 arrays and canonical CSR are read in place; everything
+            else is converted to a copy.
+        y : array-like of shape (n_samples,)
+            Numbers, booleans or strings; at least two classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factors of C, >= 0. A sample of weight 0 is left out; every class must keep one.
+
+        Returns
+        -------
+        SVC
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            If a parameter, the data, the labels or the weights are not as described, or the kernel
+            overflows. The estimator then stays as it was.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the solver stopped before `tol` was reached. The model is usable.
+        """
+        owner = type(self).__name__
+        options = self._check_options()
+        kernel = check_kernel(self.kernel, self.gamma, self.coef0, self.degree)
+        self._check_decision_options()
+        matrix = self._matrix_to_fit(X)
+        codes, classes = _validation.check_labels(y, matrix.shape[0], owner)
+        weight = _validation.check_sample_weight(sample_weight, matrix.shape[0])
+        class_weight = _validation.check_class_weight(self.class_weight, classes, codes)
+        upper = _validation.upper_bounds(options.C, class_weight, codes, weight, classes)
+        kernel = with_gamma(kernel, self.gamma, matrix)
+
+        start = time.perf_counter()
+        result = _solve(matrix, codes, len(classes), upper, kernel, options)
+        seconds = time.perf_counter() - start
+
+        self._set_model(
+            classes=classes,
+            n_support=result["n_support"],
+            dual_coef=result["dual_coef"],
+            rho=result["rho"],
+            support_vectors=take_rows(matrix, result["support"]),
+            kernel_params=kernel,
+        )
+        self._record_features(X, matrix.shape[1])
+        self.support_: NDArray[np.int64] = result["support"]
+        self.n_iter_: NDArray[np.int64] = np.asarray(result["n_iter"], dtype=np.int64)
+        self.class_weight_ = class_weight
+        self.shape_fit_ = matrix.shape
+        self.certificate_ = certificate_of(result, seconds)
+        self.fit_status_ = 0 if self.certificate_.converged else 1
+        if not self.certificate_.converged:
+            self._warn_of_stop()
+        return self
+
+    def _check_options(self) -> _Options:
+        callback = _validation.check_callback(self.callback)
+        if _validation.check_flag("verbose", self.verbose) and callback is None:
+            callback = ProgressLine()
+        return _Options(
+            C=_validation.check_C(self.C),
+            tol=_validation.check_real("tol", self.tol, above=0),
+            max_iter=_validation.check_max_iter(self.max_iter),
+            cache_bytes=_validation.check_cache_size(self.cache_size),
+            shrinking=_validation.check_flag("shrinking", self.shrinking),
+            time_limit=_validation.check_time_limit(self.time_limit),
+            n_threads=_validation.check_n_jobs(self.n_jobs),
+            callback=callback,
+        )
+
+    def _check_decision_options(self) -> None:
+        shape = _validation.check_choice(
+            "decision_function_shape", self.decision_function_shape, ("ovr", "ovo")
+        )
+        if _validation.check_flag("break_ties", self.break_ties) and shape == "ovo":
+            raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
+
+    def _warn_of_stop(self) -> None:
+        certificate = self.certificate_
+        where = ""
+        if certificate.machines:
+            failed = [not machine.converged for machine in certificate.machines]
+            where = f" in {sum(failed)} of {len(failed)} pairs of classes"
+        warnings.warn(
+            f"{type(self).__name__} stopped before it converged ({certificate.stop_reason})"
+            f"{where}: KKT violation {certificate.kkt_violation:.4g} > tol={self.tol:g}, duality "
+            f"gap {certificate.duality_gap:.4g}. Scaling the features (StandardScaler, "
+            "MinMaxScaler), a smaller C, or a greater max_iter or time_limit may help.",
+            compatible(ConvergenceWarning),
+            stacklevel=3,
+        )
+
+    # -- the model ---------------------------------------------------------------------------------
+
+    @classmethod
+    def _from_model(
+        cls: type[Self],
+        classes: NDArray[Any],
+        n_support: NDArray[np.int64],
+        dual_coef: NDArray[np.float64],
+        rho: NDArray[np.float64],
+        support_vectors: Matrix,
+        kernel_params: Any,
+        n_features: int,
+    ) -> Self:
+        """Return a fitted estimator from a model in LIBSVM's form, as read from a file."""
+        kernel = KernelParams(
+            str(kernel_params.type),
+            float(kernel_params.gamma),
+            float(kernel_params.coef0),
+            int(kernel_params.degree),
+        )
+        model = cls(
+            kernel=kernel.type, degree=kernel.degree, gamma=kernel.gamma, coef0=kernel.coef0
+        )
+        model._set_model(classes, n_support, dual_coef, rho, support_vectors, kernel)
+        model.n_features_in_ = n_features
+        return model
+
+    def _set_model(
+        self,
+        classes: NDArray[Any],
+        n_support: NDArray[np.int64],
+        dual_coef: NDArray[np.float64],
+        rho: NDArray[np.float64],
+        support_vectors: Matrix,
+        kernel_params: KernelParams,
+    ) -> None:
+        self._cache = {}
+        self.classes_ = classes
+        self._n_support = n_support
+        self._dual_coef = dual_coef
+        self._rho = rho
+        self._support_vectors = support_vectors
+        self._kernel_params = kernel_params
+
+    def _widen(self, n_features: int) -> None:
+        """Take samples of more features from now on; the support vectors are zero in those."""
+        vectors = self._support_vectors
+        if n_features > self.n_features_in_:
+            if isinstance(vectors, CsrMatrix):
+                self._support_vectors = vectors._replace(n_cols=n_features)
+            else:
+                extra = n_features - vectors.shape[1]
+                self._support_vectors = np.pad(vectors, ((0, 0), (0, extra)))
+            self.n_features_in_ = n_features
+            self._cache = {}
+
+    @property
+    def _is_binary(self) -> bool:
+        return len(self.classes_) == 2
+
+    @property
+    def n_support_(self) -> NDArray[np.int64]:
+        self._check_fitted_attribute("n_support_")
+        return self._n_support
+
+    @property
+    def support_vectors_(self) -> Any:
+        self._check_fitted_attribute("support_vectors_")
+        vectors = self._support_vectors
+        return vectors.to_scipy() if isinstance(vectors, CsrMatrix) else vectors
+
+    # Positive is class 0 in LIBSVM's machine (0, 1), but classes_[1] in scikit-learn's two-class
+    # attributes and decision values.
+
+    @property
+    def dual_coef_(self) -> NDArray[np.float64]:
+        self._check_fitted_attribute("dual_coef_")
+        return -self._dual_coef if self._is_binary else self._dual_coef
+
+    @property
+    def intercept_(self) -> NDArray[np.float64]:
+        self._check_fitted_attribute("intercept_")
+        return self._rho.copy() if self._is_binary else -self._rho
+
+    @property
+    def coef_(self) -> NDArray[np.float64]:
+        self._check_fitted_attribute("coef_")
+        if self._kernel_params.type != "linear":
+            raise AttributeError("coef_ is only available when using a linear kernel")
+        return -self._linear_weights() if self._is_binary else self._linear_weights()
+
+    def _check_fitted_attribute(self, name: str) -> None:
+        if not self.__sklearn_is_fitted__():
+            raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r} before 'fit'")
+
+    def _linear_weights(self) -> NDArray[np.float64]:
+        if "weights" not in self._cache:
+            self._cache["weights"] = _one_vs_one.linear_weights(
+                self._support_vectors, self._dual_coef, self._n_support
+            )
+        weights: NDArray[np.float64] = self._cache["weights"]
+        return weights
+
+    # -- prediction --------------------------------------------------------------------------------
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return the decision values of samples.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of float64
+            With two classes of shape (n_samples,), positive for classes_[1]. Otherwise of shape
+            (n_samples, n_classes) for 'ovr' and (n_samples, n_classes * (n_classes - 1) / 2) for
+            'ovo'; see `decision_function_shape`.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            If `X` is not valid, has another number of features, or the kernel overflows.
+        """
+        values = self._pair_decisions(X)
+        self._check_decision_options()
+        if self._is_binary:
+            return -values[:, 0]
+        if self.decision_function_shape == "ovo":
+            return values
+        return _one_vs_one.one_vs_rest_scores(values, len(self.classes_))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class of every sample, shape (n_samples,), of the type of the labels.
+
+        Raises what `decision_function` raises.
+        """
+        values = self._pair_decisions(X)
+        self._check_decision_options()
+        n_classes = len(self.classes_)
+        if self.break_ties and n_classes > 2:
+            winners = _one_vs_one.one_vs_rest_scores(values, n_classes).argmax(axis=1)
+        else:
+            winners = _one_vs_one.vote_winners(values, n_classes)
+        predicted: NDArray[Any] = self.classes_[winners]
+        return predicted
+
+    def _pair_decisions(self, X: Any) -> NDArray[np.float64]:
+        """Return the value of every machine in LIBSVM's sign, shape (n_samples, n_machines)."""
+        matrix = self._matrix_to_predict(X)
+        n_threads = _validation.check_n_jobs(self.n_jobs)
+        if self._kernel_params.type == "linear":
+            weights = np.ascontiguousarray(self._linear_weights().T)
+            values = product(matrix, weights) - self._rho
+        else:
+            values = self._core_decision().decision_function(matrix, n_threads)
+        if not np.isfinite(values).all():
+            raise ValueError(
+                overflow_message(self._kernel_params, "a decision value is not finite")
+            )
+        return values
+
+    def _core_decision(self) -> _core.Decision:
+        if "decision" not in self._cache:
+            self._cache["decision"] = _core.Decision(
+                self._support_vectors,
+                self._n_support,
+                self._dual_coef,
+                self._rho,
+                self._kernel_params.to_core(),
+            )
+        decision: _core.Decision = self._cache["decision"]
+        return decision
+
+
+def _solve(
+    matrix: Matrix,
+    codes: NDArray[np.int64],
+    n_classes: int,
+    upper: NDArray[np.float64],
+    kernel: KernelParams,
+    options: _Options,
+) -> dict[str, Any]:
+    """Return the core's solution, which is finite.
+
+    Raises
+    ------
+    ValueError
+        If the kernel leaves the range of float64.
+    """
+    try:
+        result = _core.svc_fit(
+            matrix,
+            codes,
+            n_classes,
+            upper,
+            kernel.to_core(),
+            tol=options.tol,
+            max_iter=options.max_iter,
+            cache_bytes=options.cache_bytes,
+            shrinking=options.shrinking,
+            time_limit=options.time_limit,
+            n_threads=options.n_threads,
+            callback=options.callback,
+        )
+    except _core.NumericError as error:
+        raise ValueError(overflow_message(kernel, str(error))) from error
+    finally:
+        if isinstance(options.callback, ProgressLine):
+            options.callback.close()
+    finite = (result[name] for name in ("dual_coef", "rho", "dual_objective"))
+    if not all(np.isfinite(values).all() for values in finite):
+        raise ValueError(overflow_message(kernel, "the solution is not finite"))
+    return result

@@ -1,0 +1,42 @@
+"""Fixtures that several test files share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+_REPOSITORY = Path(__file__).resolve().parent.parent
+
+
+def data_folder() -> Path:
+    """The folder of the large data sets: MAXMARGIN_DATA, or shared/data beside the repository."""
+    return Path(os.environ.get("MAXMARGIN_DATA", _REPOSITORY.parent / "shared" / "data"))
+
+
+def _load(name: str) -> SimpleNamespace:
+    path = data_folder() / f"{name}.npz"
+    if not path.exists():
+        pytest.skip(f"needs the data set {name} in {data_folder()} (or set MAXMARGIN_DATA)")
+    with np.load(path, allow_pickle=False) as stored:
+        arrays = {key: stored[key] for key in stored.files}
+    data = SimpleNamespace(name=name, y=arrays["y"], X_test=None, y_test=arrays.get("y_test"))
+    for part in ("", "_test"):
+        if f"X{part}" in arrays:
+            setattr(data, f"X{part}", arrays[f"X{part}"])
+        elif f"data{part}" in arrays:
+            csr = tuple(arrays[f"{key}{part}"] for key in ("data", "indices", "indptr"))
+            setattr(data, f"X{part}", sp.csr_matrix(csr, shape=tuple(arrays[f"shape{part}"])))
+    return data
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Callable[[str], SimpleNamespace]:
+    """Return a function from a data set's name to X, y, X_test and y_test; it skips the test where
+    the file is absent. Tests that use it are marked slow."""
+    return _load

@@ -1,0 +1,245 @@
+"""Margins, the perceptron's mistake bound, and the certificate against definitions in float64."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import load_wine
+from sklearn.preprocessing import StandardScaler
+
+from maxmargin import SVC, Certificate, NotFittedError, diagnostics
+from oracles import (
+    beta_of,
+    dual_objective,
+    kernel,
+    kkt_violation,
+    primal_objective,
+    rng,
+)
+
+KERNELS = {
+    "linear": {},
+    "poly": {"gamma": 0.3, "coef0": 1.0, "degree": 3},
+    "rbf": {"gamma": 0.3},
+    "sigmoid": {"gamma": 0.05, "coef0": 0.1},
+}
+
+
+def problem(n=60):
+    r = rng(0)
+    X = r.normal(size=(n, 3))
+    return X, np.where(X[:, 0] + 0.5 * r.normal(size=n) > 0, 1, -1)
+
+
+def separable(n=100):
+    X = rng(1).normal(size=(n, 2))
+    X = X[np.abs(X @ [0.6, 0.8] + 0.2) > 0.1]
+    return X, np.where(X @ [0.6, 0.8] + 0.2 > 0, 1, -1)
+
+
+# -- margins ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_matrix, lambda X: X.astype(np.float32)])
+def test_margins_of_a_separator(container):
+    X, y = problem()
+    w, b = np.array([3.0, -1.0, 0.5]), 0.25
+    expected = y * (X @ w + b)
+    for labels in (y, y > 0, np.where(y > 0, "yes", "no")):
+        found = diagnostics.functional_margin(container(X), labels, w, b)
+        np.testing.assert_allclose(found, expected, atol=1e-6)
+    found = diagnostics.geometric_margin(container(X), y, w, b)
+    np.testing.assert_allclose(found, expected / np.sqrt(9 + 1 + 0.25), atol=1e-6)
+
+
+def test_geometric_margin_does_not_depend_on_the_length_of_w():
+    X, y = problem()
+    w, b = np.array([3.0, -1.0, 0.5]), 0.25
+    np.testing.assert_allclose(
+        diagnostics.geometric_margin(X, y, 7 * w, 7 * b), diagnostics.geometric_margin(X, y, w, b)
+    )
+
+
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_matrix])
+@pytest.mark.parametrize("name", KERNELS)
+def test_margins_of_a_machine(name, container):
+    X, y = problem()
+    model = SVC(kernel=name, tol=1e-6, **KERNELS[name]).fit(container(X), y)
+    K, beta = kernel(X, X, name, **KERNELS[name]), beta_of(model, len(y))
+    expected = y * (K @ beta + model.intercept_[0])
+    functional = diagnostics.functional_margin(container(X), y, model)
+    np.testing.assert_allclose(functional, expected, atol=1e-5)
+    geometric = diagnostics.geometric_margin(container(X), y, model)
+    np.testing.assert_allclose(geometric, expected / np.sqrt(beta @ K @ beta), atol=1e-5)
+
+
+def test_the_margin_of_separable_data_is_one_over_w():
+    X, y = separable()
+    model = SVC(kernel="linear", C=1e4, tol=1e-8).fit(X, y)
+    assert diagnostics.functional_margin(X, y, model).min() == pytest.approx(1.0, abs=1e-6)
+    least = diagnostics.geometric_margin(X, y, model).min()
+    assert least == pytest.approx(1.0 / np.linalg.norm(model.coef_), rel=1e-6)
+    # No other direction does better.
+    for angle in np.linspace(0, 2 * np.pi, 50):
+        w = np.array([np.cos(angle), np.sin(angle)])
+        b = -((X @ w)[y > 0].min() + (X @ w)[y < 0].max()) / 2
+        assert diagnostics.geometric_margin(X, y, w, b).min() <= least + 1e-9
+
+
+def test_bad_arguments_of_margins_are_refused():
+    X, y = problem()
+    model = SVC().fit(X, y)
+    for call, message in (
+        (lambda: diagnostics.functional_margin(X, y, [1.0, 2.0]), "w must hold 3 finite numbers"),
+        (lambda: diagnostics.functional_margin(X, y, [1.0, 2.0, np.nan]), "w must hold 3 finite"),
+        (lambda: diagnostics.functional_margin(X, y, np.ones(3), np.inf), "b must be a finite"),
+        (lambda: diagnostics.functional_margin(X, np.arange(60) % 3, np.ones(3)), "two classes"),
+        (lambda: diagnostics.functional_margin(X, y * 2, model), "y holds .*fitted on"),
+        (lambda: diagnostics.functional_margin(X[:, :2], y, model), "X has 2 features"),
+        (
+            lambda: diagnostics.functional_margin(X, y, SVC().fit(X, np.arange(60) % 3)),
+            r"two classes, got \[0, 1, 2\]",
+        ),
+        (lambda: diagnostics.geometric_margin(X, y, np.zeros(3), 1.0), "w = 0"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
+
+
+# -- the mistake bound -----------------------------------------------------------------------------
+
+
+def perceptron_mistakes(X, y, max_passes=10_000):
+    w, b, mistakes = np.zeros(X.shape[1]), 0.0, 0
+    for _ in range(max_passes):
+        before = mistakes
+        for x, label in zip(X, y, strict=True):
+            if label * (w @ x + b) <= 0:
+                w, b, mistakes = w + label * x, b + label, mistakes + 1
+        if mistakes == before:
+            return mistakes
+    raise AssertionError("the data are not separable")
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_perceptron_makes_no_more_mistakes_than_the_bound(seed):
+    X, y = separable()
+    order = rng(seed).permutation(len(X))
+    X, y = X[order], y[order]
+    mistakes = perceptron_mistakes(X, y)
+    for w, b in (([0.6, 0.8], 0.2), ([6.0, 8.0], 2.0)):
+        margins = y * (X @ w + b) / np.sqrt(np.dot(w, w) + b * b)
+        expected = (np.square(X).sum(axis=1).max() + 1) / margins.min() ** 2
+        bound = diagnostics.mistake_bound(X, y, w, b)
+        assert bound == pytest.approx(expected)
+        assert diagnostics.mistake_bound(sp.csr_matrix(X), y, w, b) == pytest.approx(expected)
+        assert 0 < mistakes <= bound
+
+
+def test_bound_of_two_points():
+    # R^2 = 2 and the margin of w = 1 is 1.
+    X, y = np.array([[1.0], [-1.0]]), np.array([1, -1])
+    assert diagnostics.mistake_bound(X, y, [1.0]) == 2.0
+    assert perceptron_mistakes(X, y) <= 2
+
+
+def test_a_separator_that_does_not_separate_has_no_bound():
+    X, y = separable()
+    for w in ([-0.6, -0.8], [0.0, 0.0]):
+        with pytest.raises(ValueError, match="does not separate the data"):
+            diagnostics.mistake_bound(X, y, w)
+
+
+# -- the certificate -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_matrix])
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("max_iter", [3, -1])
+def test_certificate_is_what_the_definitions_give(name, container, max_iter):
+    X, y = problem()
+    weight, class_weight = rng(3).random(60), {-1: 0.5, 1: 4.0}
+    weight[::7] = 0.0
+    model = SVC(kernel=name, C=2.0, class_weight=class_weight, max_iter=max_iter, **KERNELS[name])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(container(X), y, sample_weight=weight)
+    upper = 2.0 * np.where(y > 0, 4.0, 0.5) * weight
+    K, beta = kernel(X, X, name, **KERNELS[name]), beta_of(model, 60)
+    used = upper > 0
+    expected = {
+        "dual_objective": dual_objective(K, beta),
+        "primal_objective": primal_objective(K, y, beta, model.intercept_[0], upper),
+        "kkt_violation": kkt_violation(K[np.ix_(used, used)], y[used], beta[used], upper[used]),
+    }
+    expected["duality_gap"] = expected["primal_objective"] + expected["dual_objective"]
+    again = diagnostics.certificate(model, container(X), y, sample_weight=weight)
+    scale = max(1.0, abs(expected["primal_objective"]))
+    for certificate, tolerance in ((again, 1e-11), (model.certificate_, 1e-6)):
+        for field, value in expected.items():
+            assert getattr(certificate, field) == pytest.approx(value, abs=tolerance * scale), field
+    assert again.converged == model.certificate_.converged == (max_iter == -1)
+    assert again.n_iter == model.certificate_.n_iter > 0
+
+
+def test_the_gap_bounds_the_distance_to_the_optimum():
+    X, y = problem()
+    best = SVC(tol=1e-10).fit(X, y).certificate_
+    assert best.relative_gap < 1e-6
+    for tol in (1e-1, 1e-3):
+        rough = SVC(tol=tol).fit(X, y).certificate_
+        assert rough.kkt_violation < tol
+        assert -rough.dual_objective - 1e-9 <= -best.dual_objective
+        assert best.primal_objective <= rough.primal_objective + 1e-6
+        assert rough.primal_objective - best.primal_objective <= rough.duality_gap + 1e-6
+
+
+def test_certificate_of_several_classes():
+    X, y = load_wine(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    model = SVC().fit(X, y)
+    again = diagnostics.certificate(model, X, y)
+    assert len(again.machines) == len(model.certificate_.machines) == 3
+    for ours, theirs in zip(again.machines, model.certificate_.machines, strict=True):
+        assert ours.dual_objective == pytest.approx(theirs.dual_objective, rel=1e-6)
+        assert ours.kkt_violation == pytest.approx(theirs.kkt_violation, abs=1e-5)
+    assert again.duality_gap == pytest.approx(sum(m.duality_gap for m in again.machines))
+    assert again.n_iter == model.n_iter_.sum()
+
+
+def test_a_changed_model_is_seen():
+    X, y = problem()
+    model = SVC(tol=1e-6).fit(X, y)
+    model._dual_coef = model._dual_coef * 0.9
+    again = diagnostics.certificate(model, X, y)
+    assert not again.converged
+    assert again.kkt_violation > 1e-2
+
+
+def test_certificate_needs_the_training_data():
+    X, y = problem()
+    with pytest.raises(NotFittedError):
+        diagnostics.certificate(SVC(), X, y)
+    model = SVC().fit(X, y)
+    with pytest.raises(ValueError, match=r"X has shape \(59, 3\).*fitted on \(60, 3\)"):
+        diagnostics.certificate(model, X[:59], y[:59])
+    with pytest.raises(ValueError, match=r"classes \[0, 1\].*fitted on \[-1, 1\]"):
+        diagnostics.certificate(model, X, (y + 1) // 2)
+    del model.support_
+    with pytest.raises(ValueError, match="from a file"):
+        diagnostics.certificate(model, X, y)
+
+
+def test_certificates_are_readable_and_frozen():
+    certificate = SVC().fit(*problem()).certificate_
+    text = str(certificate)
+    for word in ("dual objective", "duality gap", "KKT violation", "converged", "iterations"):
+        assert word in text
+    assert f"{certificate.dual_objective:.9g}" in text
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        certificate.n_iter = 0
+    assert isinstance(certificate, Certificate)
