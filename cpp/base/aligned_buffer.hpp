@@ -16,8 +16,8 @@
 namespace maxmargin {
 
 // An owning array on cache-line boundaries. Elements are numbers: they are not constructed, and are
-// zero only when asked for. Large ones ask for huge pages, since the first touch of every small page
-// costs more than computing what is written there.
+// zero only when asked for. Large ones ask for huge pages, since the first touch of every small
+// page costs more than computing what is written there.
 template <class T> class AlignedBuffer {
  public:
   AlignedBuffer() = default;

@@ -63,8 +63,8 @@ void KernelMatrix::add_piece(std::span<const index_t> rows, std::span<const doub
                              double* out, std::span<const char> will_return) {
   KernelRows& kernel = this->rows();
   const index_t n = static_cast<index_t>(rows.size());
-  // stored[r]: the row in the cache, or nullptr when it lives in scratch only. All are looked up before
-  // any is inserted, lest a new one push out one that is about to be used.
+  // stored[r]: the row in the cache, or nullptr when it lives in scratch only. All are looked up
+  // before any is inserted, lest a new one push out one that is about to be used.
   std::vector<double*> stored(rows.size(), nullptr);
   std::vector<index_t> fresh;   // numbers of the rows to compute, in the piece
   std::vector<index_t> missing; // the same as columns

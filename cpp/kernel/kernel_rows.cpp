@@ -13,8 +13,8 @@ namespace {
 
 using T = double;
 
-// Dense samples with fewer non-zeros than this are cheaper as sparse ones: a product costs a load there,
-// but the zeros cost nothing.
+// Dense samples with fewer non-zeros than this are cheaper as sparse ones: a product costs a load
+// there, but the zeros cost nothing.
 constexpr double kSparseDensity = 0.4;
 
 // Queries of one chunk fit a part of the second-level cache, beside the panels and the results.
@@ -243,7 +243,8 @@ std::unique_ptr<PackedSamples> pack_samples(const MatrixView& X,
                                             const std::vector<std::vector<index_t>>& segments,
                                             const KernelParams& kernel, int threads) {
   const SegmentOrder order(segments);
-  if (is_sparse(X) || density(X) < kSparseDensity) return std::make_unique<PackedSparseSamples>(X, order, kernel);
+  if (is_sparse(X) || density(X) < kSparseDensity)
+    return std::make_unique<PackedSparseSamples>(X, order, kernel);
   return std::make_unique<PackedDenseSamples>(X, order, kernel, threads);
 }
 

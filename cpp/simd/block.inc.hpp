@@ -102,8 +102,8 @@ template <Transform F, class T> void dense_block_of(const DenseBlock<T>& block) 
       panel_strip<F, 1>(block, block.panels + p, block.column + p * kLane<T>);
 }
 
-// The sums over a row's non-zeros run in this many interleaved parts, since one part would wait for the
-// latency of every addition.
+// The sums over a row's non-zeros run in this many interleaved parts, since one part would wait for
+// the latency of every addition.
 inline constexpr int kSparseParts = 4;
 
 // sum_k value_k line(k) for the W vectors of a line, in the parts' order.
@@ -187,11 +187,19 @@ template <class T> void panel_half_norms(const T* panel, index_t depth, T* half_
   });
 }
 
+// The compiler must not see that all lanes are equal, or it would square one lane and add the
+// result, rounding twice where sparse_block rounds once.
 template <class T> T sparse_half_norm(const T* values, index_t n) {
   using V = Vec<T>;
   V sum[1];
   sparse_sum<1>(
-      values, n, [&](std::int64_t k, auto) { return V::fill(values[k]); }, sum);
+      values, n,
+      [&](std::int64_t k, auto) {
+        V value = V::fill(values[k]);
+        asm("" : "+m"(value.raw));
+        return value;
+      },
+      sum);
   return sum[0].raw[0] * T(0.5);
 }
 

@@ -37,12 +37,11 @@ void Shrinker::find_kept(const simd::Violation& ends) {
     const double descent = -state_.gradient[t];
     const bool may_grow = state_.beta[t] < state_.upper[t];
     const bool may_fall = state_.beta[t] > state_.lower[t];
-    if (!may_grow && !may_fall) continue; // padding
+    if (!may_grow && !may_fall) continue; // padding, which has no number in the full problem
     // It may only grow, and lies below all that would have to fall for it; or the mirror image.
     const bool is_settled = (!may_fall && descent < ends.low) || (!may_grow && descent > ends.up);
     strikes_[t] = is_settled ? static_cast<unsigned char>(std::min(kStrikes, strikes_[t] + 1)) : 0;
-    // What cannot move at all is never kept: padding has no number in the full problem.
-    if (strikes_[t] < kStrikes && (may_grow || may_fall)) kept_.push_back(t);
+    if (strikes_[t] < kStrikes) kept_.push_back(t);
   }
 }
 

@@ -1,0 +1,209 @@
+"""Every SIMD target that this machine can run, against plain definitions in float64."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from maxmargin import _core
+from oracles import kernel as kernel_matrix
+
+TARGETS = _core.simd_targets()
+FAST = [target for target in TARGETS if target != "reference"]
+DTYPES = [np.float32, np.float64]
+KERNELS = ["linear", "poly", "rbf", "sigmoid"]
+internal = _core._internal
+
+
+def spacings(got, exact):
+    """The largest error in units of the last place of the result's type."""
+    return float((np.abs(got - exact) / np.spacing(np.abs(exact).astype(got.dtype))).max())
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", KERNELS)
+def test_dense_block_is_the_definition(target, dtype, name):
+    rng = np.random.default_rng(0)
+    # Every number of query rows that a tile can be left with, and one or more panels.
+    for n_queries, n_columns, depth in [
+        (1, 1, 1),
+        (2, 17, 3),
+        (5, 40, 8),
+        (13, 16, 31),
+        (29, 7, 2),
+    ]:
+        A = rng.normal(size=(n_queries, depth)).astype(dtype)
+        B = rng.normal(size=(n_columns, depth)).astype(dtype)
+        params = _core.KernelParams(name, 0.3, 0.5, 4)
+        K, _ = internal.kernel_block(target, A, B, params)
+        assert K.dtype == dtype
+        exact = kernel_matrix(A, B, name, gamma=0.3, coef0=0.5, degree=4)
+        bound = 32 * np.finfo(dtype).eps * max(1.0, np.abs(exact).max())
+        assert np.abs(K[:, :n_columns] - exact).max() <= bound
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", KERNELS)
+def test_sparse_block_is_the_definition(target, dtype, name):
+    rng = np.random.default_rng(1)
+    for n_queries, n_columns, depth in [(1, 1, 1), (17, 9, 50), (40, 33, 7)]:
+        A = sp.random(n_queries, depth, 0.3, "csr", dtype, random_state=rng)
+        B = sp.random(n_columns, depth, 0.3, "csr", dtype, random_state=rng)
+        csr = [(M.data, M.indices, M.indptr, M.shape[1]) for M in (A, B)]
+        K, _ = internal.kernel_block(target, *csr, _core.KernelParams(name, 0.7, 0.5, 3))
+        exact = kernel_matrix(A, B, name, gamma=0.7, coef0=0.5, degree=3)
+        assert np.abs(K - exact).max() <= 32 * np.finfo(dtype).eps * max(1.0, np.abs(exact).max())
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_row_has_kernel_value_exactly_one_with_itself(target, dtype):
+    X = (np.random.default_rng(2).normal(size=(37, 11)) * 100).astype(dtype)
+    params = _core.KernelParams("rbf", 0.5)
+    assert (np.diagonal(internal.kernel_block(target, X, X, params)[0]) == 1).all()
+    S = sp.csr_matrix(X * (np.random.default_rng(3).random(X.shape) < 0.4))
+    csr = (S.data, S.indices, S.indptr, S.shape[1])
+    assert (np.diagonal(internal.kernel_block(target, csr, csr, params)[0]) == 1).all()
+
+
+@pytest.mark.parametrize("target", FAST)
+@pytest.mark.parametrize(("dtype", "lowest"), [(np.float32, -87.0), (np.float64, -708.0)])
+def test_exp_keeps_its_error_bound(target, dtype, lowest):
+    x = np.r_[-np.logspace(-30, 0, 5000), np.linspace(lowest, 0, 200_001)].astype(dtype)
+    assert spacings(internal.elementwise(target, "exp", x), np.exp(x.astype(np.longdouble))) < 1.5
+    below = np.array([1.01 * lowest, -1e10, -np.inf], dtype)
+    assert (internal.elementwise(target, "exp", below) == 0).all()
+    assert internal.elementwise(target, "exp", np.zeros(3, dtype)).tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize("target", FAST)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_tanh_keeps_its_error_bound(target, dtype):
+    x = np.r_[np.logspace(-30, 0, 5000), np.linspace(0, 30, 100_001)]
+    x = np.r_[-x, x].astype(dtype)
+    assert spacings(internal.elementwise(target, "tanh", x), np.tanh(x.astype(np.longdouble))) < 4
+    far = np.array([1e30, -1e30], dtype)
+    assert internal.elementwise(target, "tanh", far).tolist() == [1, -1]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("n", [1, 2, 7, 8, 33, 200])
+def test_dot_axpy_and_add_rows(target, n):
+    rng = np.random.default_rng(n)
+    x, y = rng.normal(size=(2, n))
+    assert internal.dot(target, x, y) == pytest.approx(float(x @ y), rel=1e-13, abs=1e-13)
+    out = y.copy()
+    internal.axpy(target, 0.3, x, out)
+    np.testing.assert_allclose(out, y + 0.3 * x, rtol=1e-14, atol=1e-14)
+    rows, coef = rng.normal(size=(5, n)), rng.normal(size=5)
+    out = y.copy()
+    internal.add_rows(target, rows, coef, out)
+    np.testing.assert_allclose(out, y + coef @ rows, rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_adding_rows_in_two_calls_gives_the_same_bits(target):
+    rng = np.random.default_rng(4)
+    rows, coef, start = rng.normal(size=(9, 77)), rng.normal(size=9), rng.normal(size=77)
+    once, twice = start.copy(), start.copy()
+    internal.add_rows(target, rows, coef, once)
+    internal.add_rows(target, rows[:4], coef[:4], twice)
+    internal.add_rows(target, rows[4:], coef[4:], twice)
+    assert once.tobytes() == twice.tobytes()
+
+
+def variables(rng, n):
+    """Variables at random places of their boxes, with ties in the gradient."""
+    lower, upper = -rng.integers(0, 2, n).astype(float), rng.integers(0, 3, n).astype(float)
+    share = rng.choice([0.0, 0.5, 1.0], n)
+    gradient = rng.integers(-4, 5, n).astype(float)
+    return lower + share * (upper - lower), gradient, lower, upper
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_selection_is_the_definition(target):
+    rng = np.random.default_rng(5)
+    for _ in range(200):
+        n = 8 * int(rng.integers(1, 9))
+        beta, gradient, lower, upper = variables(rng, n)
+        may_grow, may_fall = beta < upper, beta > lower
+        i, up, low = internal.select_first(target, beta, gradient, lower, upper)
+        assert low == np.min(-gradient, initial=np.inf, where=may_fall)
+        assert up == np.max(-gradient, initial=-np.inf, where=may_grow)
+        if not may_grow.any():
+            assert i == -1
+            continue
+        assert i == np.flatnonzero(may_grow & (-gradient == up))[0]
+
+        root = rng.normal(size=(n, 3))
+        K = root @ root.T
+        diagonal = np.diagonal(K).copy()
+        j = internal.select_second(
+            target, beta, gradient, lower, upper, diagonal, np.ascontiguousarray(K[i]), i, up
+        )
+        slope, curvature = up + gradient, diagonal[i] + diagonal - 2 * K[i]
+        curvature[curvature <= 0] = 1e-12
+        gain = np.where(may_fall & (slope > 0), slope**2 / curvature, -np.inf)
+        if np.isneginf(gain).all():
+            assert j == -1
+        else:
+            assert gain[j] >= gain.max() * (1 - 1e-9)
+        row_i, row_j = np.ascontiguousarray(K[i]), np.ascontiguousarray(K[j])
+        moved = gradient + 0.25 * (row_i - row_j)
+        ends = internal.update_pair(target, beta, gradient, lower, upper, row_i, row_j, 0.25)
+        np.testing.assert_allclose(gradient, moved, rtol=1e-14, atol=1e-14)
+        assert ends == internal.select_first(target, beta, gradient, lower, upper)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_among_equals_the_first_is_selected(target):
+    beta, lower, upper = np.zeros(24), np.full(24, -1.0), np.ones(24)
+    gradient = np.zeros(24)
+    gradient[[5, 11, 14]] = -1.0
+    assert internal.select_first(target, beta, gradient, lower, upper)[0] == 5
+    row, diagonal = np.zeros(24), np.ones(24)
+    second = internal.select_second(target, beta, np.ones(24), lower, upper, diagonal, row, 5, 0.0)
+    assert second == 0
+
+
+def run_with_target(target, code):
+    environment = {**os.environ, "MAXMARGIN_SIMD": target}
+    return subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_the_environment_chooses_the_target(target):
+    done = run_with_target(target, "from maxmargin import _core; print(_core.active_target())")
+    assert done.stdout.strip() == target
+
+
+def test_an_unknown_target_is_an_error_that_lists_the_known():
+    done = run_with_target("mmx", "from maxmargin import _core; _core.active_target()")
+    assert done.returncode != 0
+    assert "got 'mmx'" in done.stderr
+    assert all(target in done.stderr for target in TARGETS)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_every_target_trains_the_same_model(target):
+    code = """
+import numpy as np
+from maxmargin import SVC
+rng = np.random.default_rng(0)
+X = rng.normal(size=(300, 7)); y = (X[:, 0] * X[:, 1] > 0).astype(int)
+model = SVC(C=3.0, gamma=0.4, tol=1e-8).fit(X, y)
+print(repr(model.certificate_.dual_objective), *model.decision_function(X[:5]))
+"""
+    numbers = [float(word) for word in run_with_target(target, code).stdout.split()]
+    expected = [float(word) for word in run_with_target("reference", code).stdout.split()]
+    assert len(numbers) == 6
+    np.testing.assert_allclose(numbers, expected, rtol=1e-6)
