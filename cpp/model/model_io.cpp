@@ -120,15 +120,14 @@ class Header {
 };
 
 void check_svm_type(const Header& header) {
-  const std::string type(header.word("svm_type"));
-  header.check(type == "c_svc", "svm_type", type + " is not supported, only c_svc is");
+  const std::string_view type = header.word("svm_type");
+  header.check(type == "c_svc", "svm_type", quoted(type) + " is not supported, only c_svc is");
 }
 
 KernelParams read_kernel(const Header& header) {
   const std::string_view name = header.word("kernel_type");
   header.check(contains(kKernelNames, name), "kernel_type",
-               std::string(name) +
-                   " is not supported, only linear, polynomial, rbf and sigmoid are");
+               quoted(name) + " is not supported, only linear, polynomial, rbf and sigmoid are");
   KernelParams kernel;
   kernel.type = static_cast<KernelType>(found(kKernelNames, name));
   if (uses_gamma(kernel.type)) kernel.gamma = header.number<double>("gamma");

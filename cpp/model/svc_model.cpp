@@ -28,7 +28,7 @@ SvcModel with_ascending_labels(const SvcModel& model) {
   if (std::ranges::is_sorted(model.labels)) return model;
   const index_t n_classes = model.n_classes();
   const auto order = ascending_order(model.labels); // old class by new class
-  const auto old_class = [&](index_t c) { return order[static_cast<std::size_t>(c)]; };
+  const auto old_class = [&](index_t i) { return order[static_cast<std::size_t>(i)]; };
   // A machine whose classes change places changes its sign.
   const auto sign = [&](index_t i, index_t j) {
     return (i < j) == (old_class(i) < old_class(j)) ? 1.0 : -1.0;
@@ -41,7 +41,8 @@ SvcModel with_ascending_labels(const SvcModel& model) {
     sorted.labels.push_back(model.labels[old]);
     sorted.n_support.push_back(model.n_support[old]);
     for (index_t j = i + 1; j < n_classes; ++j) {
-      const auto [first, second] = std::minmax(old_class(i), old_class(j));
+      const index_t first = std::min(old_class(i), old_class(j));
+      const index_t second = std::max(old_class(i), old_class(j));
       const auto machine = static_cast<std::size_t>(machine_of(first, second, n_classes));
       sorted.rho.push_back(sign(i, j) * model.rho[machine]);
     }

@@ -18,7 +18,10 @@ namespace maxmargin {
 // How the column numbers of a file count. `automatic` is one, unless an index 0 occurs anywhere.
 enum class IndexBase { automatic, zero, one };
 
-// Throws InvalidArgument("line 3: <what>, got '<token>'"). The token is shortened and printable.
+// The token in quotes for a message: shortened, and plain ASCII whatever its bytes are.
+std::string quoted(std::string_view token);
+
+// Throws InvalidArgument("line 3: <what>, got '<token>'").
 [[noreturn]] void fail_at_line(index_t line, const std::string& what);
 [[noreturn]] void fail_at_line(index_t line, const std::string& what, std::string_view token);
 
@@ -43,8 +46,8 @@ class TextLines {
 
     begin_ += line.size();
     is_ended_ = begin_ < text_.size();
-    if (begin_ < newline_) ++begin_;               // the CR
-    if (begin_ == newline_ && is_ended_) ++begin_; // the LF
+    if (begin_ < newline_) ++begin_;                             // CR
+    if (begin_ == newline_ && newline_ < text_.size()) ++begin_; // LF
     return true;
   }
 

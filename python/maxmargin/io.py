@@ -223,14 +223,13 @@ def save_model(estimator: SVC, path: Path) -> None:
     if not isinstance(estimator, SVC):
         raise TypeError(f"estimator must be an SVC, got {type(estimator).__name__}")
     estimator._check_fitted()
-    vectors = estimator.support_vectors_
     text = _core.write_svc_model(
-        estimator._kernel_params,
+        estimator._kernel_params.to_core(),
         _integer_classes(estimator.classes_),
-        np.require(estimator._n_support, np.int64, "C"),
-        np.require(estimator._dual_coef, np.float64, "C"),
-        np.require(estimator._rho, np.float64, "C"),
-        csr_of(vectors) if hasattr(vectors, "tocsr") else as_float(vectors),
+        estimator._n_support,
+        estimator._dual_coef,
+        estimator._rho,
+        estimator._support_vectors,
     )
     with _replacing(path) as file:
         file.write(text)
@@ -258,8 +257,7 @@ def load_model(
     Returns
     -------
     SVC
-        Fitted. Its support vectors are an array, or a `scipy.sparse.csr_matrix` if fewer than a
-        tenth of their entries are not zero and scipy is installed.
+        Fitted. Its support vectors are sparse if fewer than a tenth of their entries are not zero.
 
     Raises
     ------
@@ -277,13 +275,15 @@ def load_model(
         model = _core.read_svc_model(data, base, n_features)
     vectors = CsrMatrix(*model["support_vectors"])
     if vectors.n_cols == 0:
-        raise ValueError("all support vectors are zero: pass n_features, which the file cannot tell")
+        raise ValueError(
+            "all support vectors are zero: pass n_features, which the file cannot tell"
+        )
     return SVC._from_model(
         model["labels"].astype(np.int64),
         model["n_support"],
         model["dual_coef"],
         model["rho"],
-        vectors.to_scipy() if _keeps_sparse(vectors) else _to_dense(vectors),
+        vectors if _keeps_sparse(vectors) else _to_dense(vectors),
         model["kernel"],
         vectors.n_cols,
     )
@@ -300,13 +300,7 @@ def _integer_classes(classes: NDArray[Any]) -> NDArray[np.float64]:
 
 def _keeps_sparse(vectors: CsrMatrix) -> bool:
     n_vectors, n_features = vectors.shape
-    if len(vectors.data) >= _DENSE_SHARE * n_vectors * n_features:
-        return False
-    try:
-        _require_scipy()
-    except ImportError:
-        return False
-    return True
+    return len(vectors.data) < _DENSE_SHARE * n_vectors * n_features
 
 
 # -- files -----------------------------------------------------------------------------------------
