@@ -2,7 +2,9 @@
 
 import functools
 import os
+import pathlib
 import re
+import tempfile
 
 import numpy as np
 import pytest
@@ -112,21 +114,30 @@ def problem(n_classes=3, n_features=3, n=60, seed=0):
 
 
 @functools.cache
-def libsvm_model(kernel, n_classes, labels, folder, options=""):
-    """A model that LIBSVM trained and wrote, as (object, text)."""
-    X, y = problem(n_classes)
+def libsvm_text(kernel, labels, options=""):
+    """The model file that LIBSVM writes after training on classes of these labels."""
+    X, y = problem(len(labels))
     flags = f"-q -t {KERNELS.index(kernel)} -c 2 -g 0.3 -r 0.4 -d 2 {options}"
-    samples = [{j + 1: v for j, v in enumerate(row) if v != 0} for row in X.tolist()]
-    model = svmutil.svm_train([labels[c] for c in y], samples, flags)
-    path = os.path.join(folder, "libsvm.model")
-    svmutil.svm_save_model(path, model)
-    with open(path, "rb") as file:
-        return model, file.read()
+    model = svmutil.svm_train([labels[c] for c in y], sparse_samples(X), flags)
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, "model")
+        svmutil.svm_save_model(str(path), model)
+        return path.read_bytes()
+
+
+def libsvm_load(path, text):
+    path.write_bytes(text)
+    model = svmutil.svm_load_model(str(path))
+    assert model
+    return model
+
+
+def sparse_samples(X):
+    return [{j + 1: v for j, v in enumerate(row) if v != 0} for row in X.tolist()]
 
 
 def libsvm_decision_values(model, X):
-    samples = [{j + 1: v for j, v in enumerate(row) if v != 0} for row in X.tolist()]
-    labels, _, values = svmutil.svm_predict([0] * len(X), samples, model, "-q")
+    labels, _, values = svmutil.svm_predict([0] * len(X), sparse_samples(X), model, "-q")
     return np.array(labels), np.array(values)
 
 
@@ -193,12 +204,8 @@ def test_float32_vectors_are_written_exactly():
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("labels", [(3, 5), (5, 3), (2, 9, -4), (-4, 2, 9), (7, 1, 0, 12)])
 def test_libsvm_reads_ours(tmp_path, kernel, labels):
-    theirs, text = libsvm_model(kernel, len(labels), labels, str(tmp_path))
-    path = str(tmp_path / "ours.model")
-    with open(path, "wb") as file:
-        file.write(_core.write_svc_model(**_core.read_svc_model(text)))
-    loaded = svmutil.svm_load_model(path)
-    assert loaded
+    text = libsvm_text(kernel, labels)
+    loaded = libsvm_load(tmp_path / "ours", _core.write_svc_model(**_core.read_svc_model(text)))
     assert sorted(loaded.get_labels()) == sorted(labels)
     X, _ = problem(len(labels), seed=1)
     ours = decision_values(_core.read_svc_model(text), X)
@@ -211,9 +218,9 @@ def test_libsvm_reads_ours(tmp_path, kernel, labels):
 @pytest.mark.parametrize("labels", [(3, 5), (5, 3), (2, 9, -4), (-4, 2, 9), (7, 1, 0, 12)])
 def test_reads_libsvms_files(tmp_path, kernel, labels):
     """Sorting the classes changes no prediction, whatever LIBSVM's order was."""
-    libsvm_model(kernel, len(labels), labels, str(tmp_path))
-    reloaded = svmutil.svm_load_model(str(tmp_path / "libsvm.model"))
-    model = _core.read_svc_model((tmp_path / "libsvm.model").read_bytes())
+    text = libsvm_text(kernel, labels)
+    reloaded = libsvm_load(tmp_path / "theirs", text)
+    model = _core.read_svc_model(text)
     assert model["labels"].tolist() == sorted(labels)
     X, _ = problem(len(labels), n=300, seed=1)
     theirs, values = libsvm_decision_values(reloaded, X)
@@ -233,8 +240,8 @@ def test_reads_libsvms_files(tmp_path, kernel, labels):
     )
 
 
-def test_probability_lines_are_read_over(tmp_path):
-    _, text = libsvm_model("rbf", 3, (1, 2, 3), str(tmp_path), "-b 1")
+def test_probability_lines_are_read_over():
+    text = libsvm_text("rbf", (1, 2, 3), "-b 1")
     assert b"probA" in text
     assert len(_core.read_svc_model(text)["rho"]) == 3
 
@@ -276,6 +283,14 @@ def test_n_features():
 
 
 # -- what is refused -------------------------------------------------------------------------------
+
+
+def read_or_refusal(text):
+    """Return what was read, or the message of the error."""
+    try:
+        return _core.read_svc_model(text)
+    except ValueError as error:
+        return str(error)
 
 
 def changed(before, after):
@@ -363,13 +378,12 @@ def test_every_truncation_is_refused():
 
 @given(place=st.integers(0, len(MODEL) - 1), junk=st.binary(max_size=3), cut=st.integers(0, 3))
 def test_spoilt_text_is_read_or_refused(place, junk, cut):
-    try:
-        model = _core.read_svc_model(MODEL[:place] + junk + MODEL[place + cut :])
-    except ValueError as error:
-        assert re.match(r"line \d+: ", str(error))
+    result = read_or_refusal(MODEL[:place] + junk + MODEL[place + cut :])
+    if isinstance(result, str):
+        assert re.match(r"line \d+: ", result)
     else:
-        assert model["n_support"].sum() == model["dual_coef"].shape[1]
-        assert np.isfinite(model["rho"]).all()
+        assert result["n_support"].sum() == result["dual_coef"].shape[1]
+        assert np.isfinite(result["rho"]).all()
 
 
 @pytest.mark.parametrize(
@@ -443,7 +457,8 @@ def test_libsvm_reads_the_estimator(tmp_path, kernel, n_classes):
     Z = problem(n_classes, seed=1)[0]
     model = fitted(X, y, kernel=kernel, gamma=0.3, coef0=0.5, decision_function_shape="ovo")
     save_model(model, tmp_path / "m")
-    theirs, values = libsvm_decision_values(svmutil.svm_load_model(str(tmp_path / "m")), Z)
+    loaded = svmutil.svm_load_model(str(tmp_path / "m"))
+    theirs, values = libsvm_decision_values(loaded, Z)
     ours = model.decision_function(Z).reshape(len(Z), -1)
     if n_classes == 2:
         ours = -ours  # positive is classes_[1] in Python, the first class in LIBSVM
@@ -453,14 +468,13 @@ def test_libsvm_reads_the_estimator(tmp_path, kernel, n_classes):
 
 @pytest.mark.parametrize("labels", [(5, 3), (2, 9, -4)])
 def test_estimator_from_libsvms_file(tmp_path, labels):
-    libsvm_model("rbf", len(labels), labels, str(tmp_path))
-    model = load_model(tmp_path / "libsvm.model")
-    theirs = svmutil.svm_load_model(str(tmp_path / "libsvm.model"))
+    text = libsvm_text("rbf", labels)
+    theirs = libsvm_load(tmp_path / "theirs", text)
+    model = load_model(tmp_path / "theirs")
     assert model.classes_.tolist() == sorted(labels)
     assert model.n_features_in_ == 3
     Z = problem(len(labels), seed=1)[0]
-    raw = _core.read_svc_model((tmp_path / "libsvm.model").read_bytes())
-    has_tie = predicted(raw, Z)[1]
+    has_tie = predicted(_core.read_svc_model(text), Z)[1]
     expected = libsvm_decision_values(theirs, Z)[0]
     np.testing.assert_array_equal(model.predict(Z)[~has_tie], expected[~has_tie])
 
