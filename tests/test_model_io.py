@@ -320,6 +320,7 @@ def test_the_model_that_is_spoilt_below_is_good():
         (changed(b"degree 2", b"degree -1"), 3, "degree must be >= 0"),
         (changed(b"degree 2", b"degree 2.5"), 3, "degree must be a whole number, got '2.5'"),
         (changed(b"degree 2", b"degree 2 3"), 3, "degree must be one number"),
+        (changed(b"gamma 0.25", b"gamma -1"), 4, "gamma must be >= 0"),
         (changed(b"gamma 0.25", b"gamma nan"), 4, "gamma must be a finite number, got 'nan'"),
         (changed(b"gamma 0.25", b"gamma 0,25"), 4, "gamma must be a finite number, got '0,25'"),
         (changed(b"gamma 0.25\n", b""), 10, "gamma is missing before the line 'SV'"),
@@ -360,6 +361,15 @@ def test_the_model_that_is_spoilt_below_is_good():
 )
 def test_refuses(text, line, message):
     with pytest.raises(ValueError, match=rf"^line {line}: .*{re.escape(message)}"):
+        _core.read_svc_model(text)
+
+
+@pytest.mark.parametrize(
+    ("number", "name"), [(1, "nu_svc"), (2, "one_class"), (3, "epsilon_svr"), (4, "nu_svr")]
+)
+def test_libsvms_other_models_are_named(number, name):
+    text = libsvm_text("rbf", (1, 2), f"-s {number} -b {int(number == 2)}")
+    with pytest.raises(ValueError, match=f"line 1: svm_type '{name}' is not supported"):
         _core.read_svc_model(text)
 
 

@@ -11,11 +11,12 @@
 namespace maxmargin {
 namespace {
 
-using Names = std::array<std::string_view, 4>;
-constexpr Names kKernelNames = {"linear", "polynomial", "rbf", "sigmoid"}; // by KernelType
-constexpr std::array<std::string_view, 12> kKeywords = {
-    "svm_type", "kernel_type", "degree", "gamma", "coef0", "nr_class",
-    "total_sv", "rho",         "label",  "probA", "probB", "nr_sv"};
+constexpr std::array<std::string_view, 4> kKernelNames = {"linear", "polynomial", "rbf",
+                                                          "sigmoid"}; // by KernelType
+constexpr std::array<std::string_view, 13> kKeywords = {
+    "svm_type", "kernel_type",        "degree", "gamma", "coef0",
+    "nr_class", "total_sv",           "rho",    "label", "probA",
+    "probB",    "prob_density_marks", "nr_sv"};
 
 bool uses_gamma(KernelType type) {
   return type != KernelType::linear;
@@ -130,7 +131,10 @@ KernelParams read_kernel(const Header& header) {
                quoted(name) + " is not supported, only linear, polynomial, rbf and sigmoid are");
   KernelParams kernel;
   kernel.type = static_cast<KernelType>(found(kKernelNames, name));
-  if (uses_gamma(kernel.type)) kernel.gamma = header.number<double>("gamma");
+  if (uses_gamma(kernel.type)) {
+    kernel.gamma = header.number<double>("gamma");
+    header.check(kernel.gamma >= 0.0, "gamma", "must be >= 0");
+  }
   if (uses_coef0(kernel.type)) kernel.coef0 = header.number<double>("coef0");
   if (uses_degree(kernel.type)) {
     kernel.degree = header.number<int>("degree");
@@ -168,8 +172,8 @@ index_t read_header(const Header& header, SvcModel& model) {
   return n_support_vectors;
 }
 
-// Reads the lines after "SV": n_classes - 1 coefficients and the entries of one support vector
-// each.
+// Reads the lines after "SV", one for each support vector: n_classes - 1 coefficients, then
+// entries.
 class SupportVectorReader {
  public:
   SupportVectorReader(TextLines& lines, index_t n_coefs, IndexBase base, index_t n_features)

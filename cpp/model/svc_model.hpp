@@ -37,7 +37,9 @@ constexpr index_t machine_of(index_t i, index_t j, index_t n_classes) {
 }
 
 // Row of dual_coef that holds the coefficients of class `own` in its machine with `other`.
-constexpr index_t coef_row(index_t own, index_t other) { return other > own ? other - 1 : other; }
+constexpr index_t coef_row(index_t own, index_t other) {
+  return other > own ? other - 1 : other;
+}
 
 // The same decision functions with the classes in ascending order of their labels. One-vs-one votes
 // that tie go to the first class, which may then be another one.
