@@ -6,5 +6,6 @@ PYBIND11_MODULE(_core, m) {
   m.doc() = "The C++ core of maxmargin; use the package's public names instead.";
   bind_info(m);
   bind_internal(m);
+  bind_io(m);
   bind_svm(m);
 }

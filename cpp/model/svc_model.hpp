@@ -31,4 +31,18 @@ struct SvcModel {
   index_t n_classes() const { return static_cast<index_t>(n_support.size()); }
 };
 
+// Place of the machine of the classes i < j in that order.
+constexpr index_t machine_of(index_t i, index_t j, index_t n_classes) {
+  return i * n_classes - i * (i + 1) / 2 + (j - i - 1);
+}
+
+// Row of dual_coef that holds the coefficients of class `own` in its machine with `other`.
+constexpr index_t coef_row(index_t own, index_t other) {
+  return other > own ? other - 1 : other;
+}
+
+// The same decision functions with the classes in ascending order of their labels. One-vs-one votes
+// that tie go to the first class, which may then be another one.
+SvcModel with_ascending_labels(const SvcModel& model);
+
 } // namespace maxmargin

@@ -1,0 +1,148 @@
+#include "bindings/arrays.hpp"
+#include "bindings/control.hpp"
+#include "model/model_io.hpp"
+#include "model/svmlight_io.hpp"
+
+#include <optional>
+#include <string>
+#include <type_traits>
+
+namespace maxmargin::bindings {
+namespace {
+
+// None is automatic.
+IndexBase index_base(std::optional<bool> zero_based) {
+  if (!zero_based) return IndexBase::automatic;
+  return *zero_based ? IndexBase::zero : IndexBase::one;
+}
+
+std::string_view view_of(const py::bytes& text) {
+  return static_cast<std::string_view>(text);
+}
+
+py::bytes to_bytes(const std::string& text) {
+  return {text.data(), text.size()};
+}
+
+template <class I> py::dict to_dict(SvmlightData<I>&& data) {
+  py::dict result;
+  const index_t cols = data.X.cols;
+  result["X"] =
+      py::make_tuple(to_numpy(std::move(data.X.values)), to_numpy(std::move(data.X.indices)),
+                     to_numpy(std::move(data.X.indptr)), cols);
+  result["y"] = to_numpy(std::move(data.y));
+  result["query_id"] = to_numpy(std::move(data.query_ids));
+  return result;
+}
+
+py::dict read_svmlight_bytes(const py::bytes& data, std::optional<bool> zero_based,
+                             std::optional<index_t> n_features, bool query_id) {
+  const std::string_view text = view_of(data);
+  const SvmlightOptions options{index_base(zero_based), n_features.value_or(-1), query_id};
+  AnySvmlightData parsed = [&] {
+    Control control(python_hook(py::none()));
+    const py::gil_scoped_release release;
+    return read_svmlight(text, options, control);
+  }();
+  return std::visit([](auto& any) { return to_dict(std::move(any)); }, parsed);
+}
+
+py::bytes write_svmlight_rows(const py::object& X, const Array<double>& y, index_t begin,
+                              index_t end, bool zero_based) {
+  const MatrixView view = matrix_view(X);
+  const auto labels = span_of(y);
+  std::string text;
+  {
+    const py::gil_scoped_release release;
+    write_svmlight(view, labels, begin, end, zero_based, text);
+  }
+  return to_bytes(text);
+}
+
+py::dict to_dict(SvcModel&& model) {
+  const auto rows = static_cast<py::ssize_t>(model.n_classes() - 1);
+  SupportVectors& vectors = model.support_vectors;
+  py::dict result;
+  result["kernel"] = model.kernel;
+  result["labels"] = to_numpy(std::move(model.labels));
+  result["n_support"] = to_numpy(std::move(model.n_support));
+  result["dual_coef"] = to_numpy(std::move(model.dual_coef), {rows, vectors.rows});
+  result["rho"] = to_numpy(std::move(model.rho));
+  result["support_vectors"] =
+      py::make_tuple(to_numpy(std::move(vectors.values)), to_numpy(std::move(vectors.indices)),
+                     to_numpy(std::move(vectors.indptr)), vectors.cols);
+  return result;
+}
+
+py::dict read_svc_model_bytes(const py::bytes& data, std::optional<bool> zero_based,
+                              std::optional<index_t> n_features) {
+  const std::string_view text = view_of(data);
+  SvcModel model = [&] {
+    const py::gil_scoped_release release;
+    return with_ascending_labels(
+        read_svc_model(text, index_base(zero_based), n_features.value_or(-1)));
+  }();
+  return to_dict(std::move(model));
+}
+
+template <class T> std::vector<T> to_vector(const Array<T>& array) {
+  return {array.data(), array.data() + array.size()};
+}
+
+SupportVectors to_support_vectors(const MatrixView& X) {
+  SupportVectors vectors;
+  vectors.cols = n_cols(X);
+  const auto append = [&](index_t column, double value) {
+    vectors.indices.push_back(column);
+    vectors.values.push_back(value);
+  };
+  std::visit(
+      [&](const auto& view) {
+        for (index_t i = 0; i < view.rows; ++i) {
+          if constexpr (is_dense<std::decay_t<decltype(view)>>) {
+            for (index_t j = 0; j < view.cols; ++j) append(j, static_cast<double>(view.row(i)[j]));
+          } else {
+            const auto values = view.row_values(i);
+            for (std::size_t p = 0; p < values.size(); ++p)
+              append(static_cast<index_t>(view.row_indices(i)[p]), static_cast<double>(values[p]));
+          }
+          vectors.indptr.push_back(static_cast<std::int64_t>(vectors.values.size()));
+        }
+        vectors.rows = view.rows;
+      },
+      X);
+  return vectors;
+}
+
+py::bytes write_svc_model_bytes(const KernelParams& kernel, const Array<double>& labels,
+                                const Array<index_t>& n_support, const Array<double>& dual_coef,
+                                const Array<double>& rho, const py::object& support_vectors) {
+  SvcModel model{
+      kernel, to_vector(labels), to_vector(n_support), to_vector(dual_coef), to_vector(rho), {}};
+  const MatrixView view = matrix_view(support_vectors);
+  std::string text;
+  {
+    const py::gil_scoped_release release;
+    model.support_vectors = to_support_vectors(view);
+    text = write_svc_model(model);
+  }
+  return to_bytes(text);
+}
+
+} // namespace
+
+void bind_io(py::module_& m) {
+  m.def("read_svmlight", &read_svmlight_bytes, py::arg("data"), py::arg("zero_based"),
+        py::arg("n_features"), py::arg("query_id"),
+        "Parse svmlight text. Returns X as a CSR tuple, y, and query_id (empty unless asked for).");
+  m.def("write_svmlight", &write_svmlight_rows, py::arg("X"), py::arg("y"), py::arg("begin"),
+        py::arg("end"), py::arg("zero_based"), "The rows [begin, end) as svmlight text.");
+  m.def("read_svc_model", &read_svc_model_bytes, py::arg("data"),
+        py::arg("zero_based") = py::none(), py::arg("n_features") = py::none(),
+        "Parse a LIBSVM model of a C-SVC, its classes put in ascending order.");
+  m.def("write_svc_model", &write_svc_model_bytes, py::arg("kernel"), py::arg("labels"),
+        py::arg("n_support"), py::arg("dual_coef"), py::arg("rho"), py::arg("support_vectors"),
+        "The text of a LIBSVM model.");
+}
+
+} // namespace maxmargin::bindings

@@ -1,0 +1,351 @@
+"""Files: svmlight / LIBSVM data and LIBSVM models."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from maxmargin import _core
+from maxmargin._sparse import CsrMatrix, Matrix, as_float, csr_of
+from maxmargin._validation import check_flag, check_integer
+
+if TYPE_CHECKING:
+    from maxmargin.svm import SVC
+
+__all__ = ["load_model", "load_svmlight", "save_model", "save_svmlight"]
+
+Path: TypeAlias = str | os.PathLike[str]
+Source: TypeAlias = Path | BinaryIO | bytes | bytearray | memoryview
+ZeroBased: TypeAlias = bool | Literal["auto"]
+
+_ROWS_PER_WRITE = 4096
+_LARGEST_EXACT_INTEGER = 2**53
+# Support vectors with a smaller share of non-zeros than this are kept sparse.
+_DENSE_SHARE = 0.1
+
+
+# -- data ------------------------------------------------------------------------------------------
+
+
+def load_svmlight(
+    source: Source,
+    *,
+    n_features: int | None = None,
+    dtype: DTypeLike = np.float64,
+    zero_based: ZeroBased = "auto",
+    query_id: bool = False,
+    dense: bool = False,
+) -> tuple[Any, ...]:
+    """Read data in the svmlight / LIBSVM format.
+
+    Every line is a sample: a label, optionally ``qid:number``, then ``index:value`` pairs whose
+    indices ascend strictly, separated by blanks. ``#`` starts a comment; empty lines are skipped.
+    The result does not depend on the locale.
+
+    Parameters
+    ----------
+    source : str, path, binary file or bytes
+        What to read. A str is a path. Open compressed files yourself, for example with `gzip.open`.
+    n_features : int, default=None
+        Number of columns. None: as many as the largest index tells.
+    dtype : {np.float64, np.float32}, default=np.float64
+        Type of the values of X.
+    zero_based : bool or 'auto', default='auto'
+        Whether the first column has the index 0. 'auto' takes it to be 1 unless an index 0 occurs,
+        so a file that counts from 0 and never fills its first column comes out one column to the
+        left: say True for such a file.
+    query_id : bool, default=False
+        Whether to return the qid as well; then every sample must have one.
+    dense : bool, default=False
+        Whether to return X as an array instead of a sparse matrix.
+
+    Returns
+    -------
+    X : scipy.sparse.csr_matrix or ndarray of shape (n_samples, n_features)
+        In canonical form. The indices are int32, or int64 where that is too small.
+    y : ndarray of shape (n_samples,), float64
+    query_id : ndarray of shape (n_samples,), int64
+        Only if asked for.
+
+    Raises
+    ------
+    ValueError
+        If the text is not of the format, with line number and token. NaN, infinity and numbers
+        beyond the range of `dtype` are refused.
+    ImportError
+        If a sparse matrix is wanted and scipy is not installed.
+    """
+    if n_features is not None:
+        n_features = check_integer("n_features", n_features, at_least=1, at_most=2**63 - 1)
+    base = _check_zero_based(zero_based)
+    check_flag("query_id", query_id)
+    value_type = _check_dtype(dtype)
+    if not check_flag("dense", dense):
+        _require_scipy()
+    data = _read_bytes(source)
+    with _naming(source):
+        read = _core.read_svmlight(data, base, n_features, query_id)
+        csr = CsrMatrix(*read["X"])
+        csr = csr._replace(data=_as_type(csr.data, value_type))
+    X = _to_dense(csr) if dense else csr.to_scipy()
+    return (X, read["y"], read["query_id"]) if query_id else (X, read["y"])
+
+
+def save_svmlight(
+    path: Path, X: Any, y: Any, *, zero_based: bool = False, comment: str | None = None
+) -> None:
+    """Write data in the svmlight / LIBSVM format.
+
+    Zeros are left out. Numbers have as many digits as `load_svmlight` needs to return the same
+    float64 values. The file appears whole or not at all: it is written under another name first.
+
+    Parameters
+    ----------
+    path : str or path
+        The file; one that exists is replaced.
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        Finite numbers.
+    y : array-like of shape (n_samples,)
+        Finite numbers; whole ones are written without a fraction.
+    zero_based : bool, default=False
+        Whether the first column has the index 0, as not every reader expects, or 1.
+    comment : str, default=None
+        Text for the head of the file; every line of it is put behind ``#``.
+
+    Raises
+    ------
+    ValueError
+        If `X` or `y` is not finite or not numeric, or their lengths differ.
+    """
+    check_flag("zero_based", zero_based)
+    if comment is not None and not isinstance(comment, str):
+        raise ValueError(f"comment must be a string or None, got {comment!r}")
+    matrix: Matrix = csr_of(X) if hasattr(X, "tocsr") else as_float(np.asarray(X))
+    labels = _numeric_labels(y)
+    with _replacing(path) as file:
+        for line in (comment or "").splitlines():
+            file.write(f"# {line}\n".encode())
+        for begin in range(0, max(1, len(labels)), _ROWS_PER_WRITE):
+            end = min(begin + _ROWS_PER_WRITE, len(labels))
+            file.write(_core.write_svmlight(matrix, labels, begin, end, zero_based))
+
+
+def _check_zero_based(zero_based: ZeroBased) -> bool | None:
+    if isinstance(zero_based, str) and zero_based == "auto":
+        return None
+    if not isinstance(zero_based, (bool, np.bool_)):
+        raise ValueError(f"zero_based must be True, False or 'auto', got {zero_based!r}")
+    return bool(zero_based)
+
+
+def _check_dtype(dtype: DTypeLike) -> np.dtype[Any]:
+    value_type = np.dtype(dtype)
+    if value_type not in (np.float32, np.float64):
+        raise ValueError(f"dtype must be float32 or float64, got {dtype!r}")
+    return value_type
+
+
+def _require_scipy() -> None:
+    try:
+        import scipy.sparse  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            "sparse matrices need scipy; install it, or pass dense=True for an array"
+        ) from error
+
+
+def _as_type(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    with np.errstate(over="ignore"):
+        converted = values.astype(dtype, copy=False)
+    if not np.isfinite(converted).all():
+        largest = np.abs(values).max()
+        raise ValueError(f"the value {largest:g} is beyond the range of {dtype}")
+    return converted
+
+
+def _to_dense(csr: CsrMatrix) -> NDArray[Any]:
+    n_samples, n_features = csr.shape
+    X = np.zeros((n_samples, n_features), csr.data.dtype)
+    rows = np.repeat(np.arange(n_samples), np.diff(csr.indptr))
+    X[rows, csr.indices] = csr.data
+    return X
+
+
+def _numeric_labels(y: Any) -> NDArray[np.float64]:
+    labels = np.asarray(y)
+    if labels.ndim != 1:
+        raise ValueError(f"y must have one dimension, got an array of shape {labels.shape}")
+    if labels.dtype.kind not in "biuf":
+        raise ValueError(f"y must hold real numbers, got dtype {labels.dtype}")
+    if labels.dtype.kind in "iu" and labels.size > 0:
+        low, high = int(labels.min()), int(labels.max())
+        if max(-low, high) > _LARGEST_EXACT_INTEGER:
+            raise ValueError(
+                f"labels must lie within +-2**53, which float64 holds exactly, got {low} to {high}"
+            )
+    return np.require(labels, np.float64, "C")
+
+
+# -- models ----------------------------------------------------------------------------------------
+
+
+def save_model(estimator: SVC, path: Path) -> None:
+    """Write a fitted `SVC` as a LIBSVM model file.
+
+    LIBSVM's own programs read it. Unlike LIBSVM, every number has as many digits as it takes to
+    load the same model again, bit for bit. The file appears whole or not at all.
+
+    Parameters
+    ----------
+    estimator : SVC
+        Fitted, with classes that are integers of at most 32 bits.
+    path : str or path
+        The file; one that exists is replaced.
+
+    Raises
+    ------
+    TypeError
+        If `estimator` is not an `SVC`.
+    NotFittedError
+        If it is not fitted.
+    ValueError
+        If its classes are not integers, since the format holds no others.
+    """
+    from maxmargin.svm import SVC
+
+    if not isinstance(estimator, SVC):
+        raise TypeError(f"estimator must be an SVC, got {type(estimator).__name__}")
+    estimator._check_fitted()
+    text = _core.write_svc_model(
+        estimator._kernel_params.to_core(),
+        _integer_classes(estimator.classes_),
+        estimator._n_support,
+        estimator._dual_coef,
+        estimator._rho,
+        estimator._support_vectors,
+    )
+    with _replacing(path) as file:
+        file.write(text)
+
+
+def load_model(
+    source: Source, *, n_features: int | None = None, zero_based: ZeroBased = "auto"
+) -> SVC:
+    """Read a LIBSVM model file of a C-SVC.
+
+    LIBSVM lists the classes in the order in which it met them; here they are put in ascending
+    order. Decision values stay the same, up to the sign of a pair of classes that changed places.
+    Where one-vs-one votes tie the first class wins, which may then differ from LIBSVM's choice.
+
+    Parameters
+    ----------
+    source : str, path, binary file or bytes
+        What to read. A str is a path.
+    n_features : int, default=None
+        Number of features, which the format does not tell. None: as many as the largest index of a
+        support vector tells.
+    zero_based : bool or 'auto', default='auto'
+        Whether the first feature has the index 0; see `load_svmlight`.
+
+    Returns
+    -------
+    SVC
+        Fitted. Its support vectors are sparse if fewer than a tenth of their entries are not zero.
+
+    Raises
+    ------
+    ValueError
+        If the text is not a whole LIBSVM model of a C-SVC with a linear, polynomial, RBF or sigmoid
+        kernel, with line number.
+    """
+    from maxmargin.svm import SVC
+
+    if n_features is not None:
+        n_features = check_integer("n_features", n_features, at_least=1, at_most=2**63 - 1)
+    base = _check_zero_based(zero_based)
+    data = _read_bytes(source)
+    with _naming(source):
+        model = _core.read_svc_model(data, base, n_features)
+    vectors = CsrMatrix(*model["support_vectors"])
+    if vectors.n_cols == 0:
+        raise ValueError(
+            "all support vectors are zero: pass n_features, which the file cannot tell"
+        )
+    return SVC._from_model(
+        model["labels"].astype(np.int64),
+        model["n_support"],
+        model["dual_coef"],
+        model["rho"],
+        vectors if _keeps_sparse(vectors) else _to_dense(vectors),
+        model["kernel"],
+        vectors.n_cols,
+    )
+
+
+def _integer_classes(classes: NDArray[Any]) -> NDArray[np.float64]:
+    if classes.dtype.kind not in "biuf" or not (classes == np.floor(classes)).all():
+        raise ValueError(
+            f"LIBSVM's model format holds only integer classes, got {classes.tolist()!r}; encode "
+            "the labels as integers before fit"
+        )
+    return np.require(classes, np.float64, "C")
+
+
+def _keeps_sparse(vectors: CsrMatrix) -> bool:
+    n_vectors, n_features = vectors.shape
+    return len(vectors.data) < _DENSE_SHARE * n_vectors * n_features
+
+
+# -- files -----------------------------------------------------------------------------------------
+
+
+def _read_bytes(source: Source) -> bytes:
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        return bytes(source)
+    if hasattr(source, "read"):
+        data = source.read()
+        if not isinstance(data, bytes):
+            raise TypeError("the file must be opened in binary mode, 'rb'")
+        return data
+    with open(os.fspath(source), "rb") as file:
+        return file.read()
+
+
+@contextlib.contextmanager
+def _naming(source: Source) -> Iterator[None]:
+    """Put the name of the file before the message of an error."""
+    try:
+        yield
+    except ValueError as error:
+        name = source if isinstance(source, (str, os.PathLike)) else getattr(source, "name", None)
+        if not isinstance(name, (str, os.PathLike)):
+            raise
+        raise ValueError(f"{os.fspath(name)}, {error}") from None
+
+
+@contextlib.contextmanager
+def _replacing(path: Path) -> Iterator[BinaryIO]:
+    """Open a temporary file that takes the place of `path` if the body ends well."""
+    target = os.path.realpath(path)
+    if os.path.exists(target) and not os.path.isfile(target):  # a pipe or a device
+        with open(target, "wb") as file:
+            yield file
+        return
+    temporary = f"{target}.{secrets.token_hex(4)}.tmp"
+    try:
+        with open(temporary, "xb") as file:
+            yield file
+        if os.path.exists(target):
+            shutil.copymode(target, temporary)
+        os.replace(temporary, target)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(temporary)
+        raise

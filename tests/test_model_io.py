@@ -1,0 +1,535 @@
+"""LIBSVM model files of a C-SVC: exact round trips, LIBSVM's own files, and what is refused."""
+
+import functools
+import os
+import pathlib
+import re
+import tempfile
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from maxmargin import _core
+from maxmargin.io import load_model, save_model
+
+svmutil = pytest.importorskip("libsvm.svmutil")
+
+KERNELS = ["linear", "poly", "rbf", "sigmoid"]
+X_AWKWARD = np.array([[0.1, 1 / 3], [-1 / 7, np.pi], [2 / 3, -1e-17], [1e8, -3e-9]])
+
+MODEL = b"""svm_type c_svc
+kernel_type polynomial
+degree 2
+gamma 0.25
+coef0 -1e-3
+nr_class 3
+total_sv 4
+rho 0.5 -0.25 0.125
+label 3 -1 2
+nr_sv 2 1 1
+SV
+1 0.5 1:0.5 3:-2\x20
+0 1 2:1\x20
+-1 0.75\x20
+-0.5 -0.75 1:1e-3 4:7\x20
+"""
+
+
+def raw_model(seed=0, n_classes=3, sparse=False, kernel="rbf"):
+    """Random parts of a model: awkward numbers, classes of 0, 1, 2 .. support vectors."""
+    rng = np.random.default_rng(seed)
+    n_support = np.arange(n_classes)
+    n_vectors = int(n_support.sum())
+    vectors = rng.normal(size=(n_vectors, 4)) * 10.0 ** rng.integers(-300, 300, (n_vectors, 4))
+    vectors[rng.random(vectors.shape) < 0.4] = 0
+    vectors[0, -1] = 1 / 3
+    if sparse:
+        rows, columns = np.nonzero(vectors)
+        indptr = np.searchsorted(rows, np.arange(n_vectors + 1))
+        vectors = (vectors[rows, columns], np.ascontiguousarray(columns), indptr, 4)
+    return {
+        "kernel": _core.KernelParams(kernel, 1 / 3, -0.1, 4),
+        "labels": np.sort(rng.choice(100, n_classes, replace=False)) - 50.0,
+        "n_support": n_support,
+        "dual_coef": rng.normal(size=(n_classes - 1, n_vectors)),
+        "rho": rng.normal(size=n_classes * (n_classes - 1) // 2) * 1e-5,
+        "support_vectors": vectors,
+    }
+
+
+def dense(vectors):
+    if isinstance(vectors, np.ndarray):
+        return vectors
+    data, indices, indptr, n_cols = vectors
+    X = np.zeros((len(indptr) - 1, n_cols))
+    X[np.repeat(np.arange(len(X)), np.diff(indptr)), indices] = data
+    return X
+
+
+def kernel_matrix(kernel, X, Z):
+    if kernel.type == "rbf":
+        return np.exp(-kernel.gamma * ((X[:, None] - Z[None]) ** 2).sum(axis=2))
+    if kernel.type == "linear":
+        return X @ Z.T
+    inner = kernel.gamma * (X @ Z.T) + kernel.coef0
+    return inner**kernel.degree if kernel.type == "poly" else np.tanh(inner)
+
+
+def decision_values(model, X):
+    """One column for every pair of classes i < j, by LIBSVM's definition; positive is class i."""
+    vectors = dense(model["support_vectors"])
+    K = kernel_matrix(model["kernel"], X[:, : vectors.shape[1]], vectors)
+    starts = np.concatenate([[0], np.cumsum(model["n_support"])])
+    n_classes = len(model["n_support"])
+    columns = []
+    for i in range(n_classes):
+        for j in range(i + 1, n_classes):
+            of_i, of_j = slice(*starts[i : i + 2]), slice(*starts[j : j + 2])
+            value = K[:, of_i] @ model["dual_coef"][j - 1, of_i]
+            value += K[:, of_j] @ model["dual_coef"][i, of_j]
+            columns.append(value - model["rho"][len(columns)])
+    return np.stack(columns, axis=1)
+
+
+def predicted(model, X):
+    """One-vs-one votes; the first class wins a tie."""
+    n_classes = len(model["n_support"])
+    votes = np.zeros((len(X), n_classes))
+    pairs = [(i, j) for i in range(n_classes) for j in range(i + 1, n_classes)]
+    for (i, j), values in zip(pairs, decision_values(model, X).T, strict=True):
+        votes[:, i] += values > 0
+        votes[:, j] += values <= 0
+    has_tie = (votes == votes.max(axis=1, keepdims=True)).sum(axis=1) > 1
+    return model["labels"][votes.argmax(axis=1)], has_tie
+
+
+def problem(n_classes=3, n_features=3, n=60, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.permutation(np.arange(n) % n_classes)
+    X = rng.normal(size=(n, n_features)) + np.eye(n_classes, n_features)[y] * 1.5
+    X[rng.random(X.shape) < 0.2] = 0
+    return X, y
+
+
+@functools.cache
+def libsvm_text(kernel, labels, options=""):
+    """The model file that LIBSVM writes after training on classes of these labels."""
+    X, y = problem(len(labels))
+    flags = f"-q -t {KERNELS.index(kernel)} -c 2 -g 0.3 -r 0.4 -d 2 {options}"
+    model = svmutil.svm_train([labels[c] for c in y], sparse_samples(X), flags)
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, "model")
+        svmutil.svm_save_model(str(path), model)
+        return path.read_bytes()
+
+
+def libsvm_load(path, text):
+    path.write_bytes(text)
+    model = svmutil.svm_load_model(str(path))
+    assert model
+    return model
+
+
+def sparse_samples(X):
+    return [{j + 1: v for j, v in enumerate(row) if v != 0} for row in X.tolist()]
+
+
+def libsvm_decision_values(model, X):
+    labels, _, values = svmutil.svm_predict([0] * len(X), sparse_samples(X), model, "-q")
+    return np.array(labels), np.array(values)
+
+
+def assert_same_model(got, expected):
+    for name in ("labels", "n_support", "dual_coef", "rho"):
+        assert got[name].shape == expected[name].shape
+        np.testing.assert_array_equal(got[name], expected[name], err_msg=name)
+    assert dense(got["support_vectors"]).tobytes() == dense(expected["support_vectors"]).tobytes()
+    kernel = got["kernel"]
+    assert kernel.type == expected["kernel"].type
+    used = {"linear": [], "rbf": ["gamma"], "sigmoid": ["gamma", "coef0"]}
+    for name in used.get(kernel.type, ["gamma", "coef0", "degree"]):
+        assert getattr(kernel, name) == getattr(expected["kernel"], name)
+
+
+# -- the core's functions --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("n_classes", [2, 3, 7])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_round_trip_is_exact(kernel, n_classes, sparse):
+    model = raw_model(n_classes, n_classes, sparse, kernel)
+    text = _core.write_svc_model(**model)
+    read = _core.read_svc_model(text)
+    assert_same_model(read, model)
+    assert _core.write_svc_model(**read) == text
+
+
+@given(
+    numbers=st.lists(
+        st.floats(allow_nan=False, allow_infinity=False, width=64), min_size=6, max_size=6
+    )
+)
+def test_round_trip_of_any_numbers(numbers):
+    model = raw_model(n_classes=2)
+    model["rho"] = np.array(numbers[:1])
+    model["dual_coef"] = np.array([numbers[1:3]])
+    model["n_support"] = np.array([1, 1])
+    model["support_vectors"] = np.array([[numbers[3], 1.0], [numbers[4], numbers[5]]]) + 0.0
+    read = _core.read_svc_model(_core.write_svc_model(**model))
+    assert_same_model(read, model)
+
+
+def test_text_is_libsvms():
+    read = _core.read_svc_model(MODEL.replace(b"label 3 -1 2", b"label -3 -1 2"))
+    assert _core.write_svc_model(**read) == (
+        MODEL.replace(b"label 3 -1 2", b"label -3 -1 2")
+        .replace(b"e-3", b"E")
+        .replace(b"-1E", b"-0.001")
+        .replace(b"1E", b"0.001")
+    )
+
+
+def test_float32_vectors_are_written_exactly():
+    model = raw_model(n_classes=3)
+    model["support_vectors"] = np.float32([[0.1, 0], [0, 0], [-0.0, 1 / 3]])
+    read = _core.read_svc_model(_core.write_svc_model(**model))
+    np.testing.assert_array_equal(
+        dense(read["support_vectors"]), model["support_vectors"].astype(np.float64)
+    )
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("labels", [(3, 5), (5, 3), (2, 9, -4), (-4, 2, 9), (7, 1, 0, 12)])
+def test_libsvm_reads_ours(tmp_path, kernel, labels):
+    text = libsvm_text(kernel, labels)
+    loaded = libsvm_load(tmp_path / "ours", _core.write_svc_model(**_core.read_svc_model(text)))
+    assert sorted(loaded.get_labels()) == sorted(labels)
+    X, _ = problem(len(labels), seed=1)
+    ours = decision_values(_core.read_svc_model(text), X)
+    np.testing.assert_allclose(
+        libsvm_decision_values(loaded, X)[1], ours, rtol=1e-12, atol=1e-12 * np.abs(ours).max()
+    )
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("labels", [(3, 5), (5, 3), (2, 9, -4), (-4, 2, 9), (7, 1, 0, 12)])
+def test_reads_libsvms_files(tmp_path, kernel, labels):
+    """Sorting the classes changes no prediction, whatever LIBSVM's order was."""
+    text = libsvm_text(kernel, labels)
+    reloaded = libsvm_load(tmp_path / "theirs", text)
+    model = _core.read_svc_model(text)
+    assert model["labels"].tolist() == sorted(labels)
+    X, _ = problem(len(labels), n=300, seed=1)
+    theirs, values = libsvm_decision_values(reloaded, X)
+    ours, has_tie = predicted(model, X)
+    assert not has_tie.all()
+    np.testing.assert_array_equal(ours[~has_tie], theirs[~has_tie])
+
+    order = reloaded.get_labels()
+    pairs = [(a, b) for i, a in enumerate(order) for b in order[i + 1 :]]
+    sorted_pairs = [(a, b) for i, a in enumerate(sorted(order)) for b in sorted(order)[i + 1 :]]
+    expected = np.empty_like(values)
+    for pair, column in zip(pairs, values.T, strict=True):
+        sign = 1 if pair[0] < pair[1] else -1
+        expected[:, sorted_pairs.index(tuple(sorted(pair)))] = sign * column
+    np.testing.assert_allclose(
+        decision_values(model, X), expected, rtol=1e-12, atol=1e-12 * np.abs(expected).max()
+    )
+
+
+def test_probability_lines_are_read_over():
+    text = libsvm_text("rbf", (1, 2, 3), "-b 1")
+    assert b"probA" in text
+    assert len(_core.read_svc_model(text)["rho"]) == 3
+
+
+def test_no_support_vectors():
+    text = b"svm_type c_svc\nkernel_type linear\nnr_class 2\ntotal_sv 0\nrho -1\nlabel 0 1\n"
+    model = _core.read_svc_model(text + b"nr_sv 0 0\nSV\n")
+    assert model["dual_coef"].shape == (1, 0)
+    assert dense(model["support_vectors"]).shape == (0, 0)
+    assert _core.write_svc_model(**model) == text + b"nr_sv 0 0\nSV\n"
+
+
+def test_layout_is_free():
+    header, vectors = MODEL.split(b"SV\n", 1)
+    lines = header.splitlines()
+    shuffled = b"\n\n".join(reversed(lines)) + b"\n\nSV\n" + vectors.replace(b" \n", b"\n\n")
+    for text in (shuffled, MODEL.replace(b"\n", b"\r\n"), b"\xef\xbb\xbf" + MODEL):
+        assert_same_model(_core.read_svc_model(text), _core.read_svc_model(MODEL))
+
+
+@pytest.mark.parametrize(
+    ("zero_based", "columns"), [(None, [0, 1]), (False, [0, 1]), (True, [1, 2])]
+)
+def test_zero_based(zero_based, columns):
+    text = MODEL.replace(b"3:-2", b"2:-2").replace(b"4:7", b"2:7")
+    vectors = dense(_core.read_svc_model(text, zero_based)["support_vectors"])
+    assert np.flatnonzero(vectors.any(axis=0)).tolist() == columns
+    text = text.replace(b"1:0.5", b"0:0.5")
+    assert dense(_core.read_svc_model(text)["support_vectors"])[0].tolist() != [0.5, -2, 0]
+    with pytest.raises(ValueError, match="indices must start at 1"):
+        _core.read_svc_model(text, False)
+
+
+def test_n_features():
+    assert _core.read_svc_model(MODEL)["support_vectors"][3] == 4
+    assert _core.read_svc_model(MODEL, None, 9)["support_vectors"][3] == 9
+    with pytest.raises(ValueError, match="line 15: index 4 is beyond n_features = 3"):
+        _core.read_svc_model(MODEL, None, 3)
+
+
+# -- what is refused -------------------------------------------------------------------------------
+
+
+def read_or_refusal(text):
+    """Return what was read, or the message of the error."""
+    try:
+        return _core.read_svc_model(text)
+    except ValueError as error:
+        return str(error)
+
+
+def changed(before, after):
+    assert before in MODEL
+    return MODEL.replace(before, after, 1)
+
+
+def test_the_model_that_is_spoilt_below_is_good():
+    assert _core.read_svc_model(MODEL)["n_support"].sum() == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        (b"", 1, "ends before the line 'SV'"),
+        (b"svm_type c_svc\n", 1, "ends before the line 'SV'"),
+        (b"svm_type c_svc\nkernel_type rbf\ntotal_sv 1000000000\nSV\n", 4, "gamma is missing"),
+        (b"\x00\x01\x02", 1, r"unknown keyword, got '\x00\x01\x02'"),
+        (b"svm_type c_svc\nkernel_type nope\n", 2, "ends before the line 'SV'"),
+        (changed(b"polynomial", b"nope"), 2, "kernel_type 'nope' is not supported"),
+        (changed(b"polynomial", b"precomputed"), 2, "'precomputed' is not supported"),
+        (changed(b"c_svc", b"nu_svc"), 1, "svm_type 'nu_svc' is not supported, only c_svc is"),
+        (changed(b"c_svc", b"one_class"), 1, "svm_type 'one_class' is not supported"),
+        (changed(b"c_svc", b"epsilon_svr"), 1, "svm_type 'epsilon_svr' is not supported"),
+        (changed(b"c_svc", b"\xff"), 1, r"svm_type '\xff' is not supported"),
+        (changed(b"c_svc", b""), 1, "svm_type must be one word"),
+        (changed(b"degree 2", b"degree -1"), 3, "degree must be >= 0"),
+        (changed(b"degree 2", b"degree 2.5"), 3, "degree must be a whole number, got '2.5'"),
+        (changed(b"degree 2", b"degree 2 3"), 3, "degree must be one number"),
+        (changed(b"gamma 0.25", b"gamma -1"), 4, "gamma must be >= 0"),
+        (changed(b"gamma 0.25", b"gamma nan"), 4, "gamma must be a finite number, got 'nan'"),
+        (changed(b"gamma 0.25", b"gamma 0,25"), 4, "gamma must be a finite number, got '0,25'"),
+        (changed(b"gamma 0.25\n", b""), 10, "gamma is missing before the line 'SV'"),
+        (changed(b"nr_class 3", b"nr_class 1"), 6, "nr_class must be >= 2"),
+        (changed(b"nr_class 3", b"nr_class 4"), 9, "label must have nr_class numbers"),
+        (changed(b"nr_class 3", b"nr_class 9999999999999"), 9, "label must have nr_class numbers"),
+        (changed(b"total_sv 4", b"total_sv 5"), 10, "add up to total_sv"),
+        (changed(b"total_sv 4", b"total_sv 3"), 10, "add up to total_sv"),
+        (changed(b"total_sv 4", b"total_sv -4"), 10, "add up to total_sv"),
+        (changed(b"nr_sv 2 1 1", b"nr_sv 2 3 -1"), 10, "add up to total_sv"),
+        (changed(b"nr_sv 2 1 1", b"nr_sv 2 2"), 10, "nr_sv must have nr_class numbers"),
+        (
+            changed(b"nr_sv 2 1 1", b"nr_sv 9223372036854775807 9223372036854775807 6"),
+            10,
+            "add up to total_sv",
+        ),
+        (changed(b"rho 0.5", b"rho nan"), 8, "rho must be a finite number, got 'nan'"),
+        (changed(b"rho 0.5", b"rho"), 8, r"rho must have nr_class (nr_class - 1) / 2 numbers"),
+        (changed(b"label 3 -1 2", b"label 3 -1 3"), 9, "label must not name a class twice"),
+        (changed(b"label 3 -1 2", b"label 3 -1 2.5"), 9, "label must be a whole number"),
+        (changed(b"label 3 -1 2", b"label 3 -1 3000000000"), 9, "label must be a whole number"),
+        (changed(b"label 3 -1 2\n", b""), 10, "label is missing"),
+        (changed(b"rho", b"rho 1\nrho"), 9, "keyword given twice, got 'rho'"),
+        (changed(b"rho", b"hello 1\nrho"), 8, "unknown keyword, got 'hello'"),
+        (changed(b"\nSV\n", b"\nSV 4\n"), 11, "SV must stand alone"),
+        (changed(b"3:-2", b"1:-2"), 12, "indices must ascend strictly"),
+        (changed(b"3:-2", b"0:-2"), 12, "indices must ascend strictly"),
+        (changed(b"3:-2", b"3:nan"), 12, "expected index:value with a finite value, got '3:nan'"),
+        (changed(b"3:-2", b"3:"), 12, "expected index:value with a finite value, got '3:'"),
+        (changed(b"3:-2", b"3"), 12, "expected index:value with a finite value, got '3'"),
+        (changed(b"1 0.5 1", b"1 1"), 12, "expected nr_class - 1 finite coefficients, got '1:0.5'"),
+        (changed(b"1 0.5 1", b"1 inf 1"), 12, "expected nr_class - 1 finite coefficients"),
+        (changed(b"-1 0.75 ", b"-1 "), 14, "expected nr_class - 1 finite coefficients, got ''"),
+        (MODEL + b"1 1 1:2 \n", 16, "more support vectors than total_sv"),
+        (MODEL + b"\x00\n", 16, "more support vectors than total_sv"),
+        (MODEL[: MODEL.rindex(b"-0.5")], 14, "ends after 3 of total_sv = 4 support vectors"),
+    ],
+)
+def test_refuses(text, line, message):
+    with pytest.raises(ValueError, match=rf"^line {line}: .*{re.escape(message)}"):
+        _core.read_svc_model(text)
+
+
+@pytest.mark.parametrize(
+    ("number", "name"), [(1, "nu_svc"), (2, "one_class"), (3, "epsilon_svr"), (4, "nu_svr")]
+)
+def test_libsvms_other_models_are_named(number, name):
+    text = libsvm_text("rbf", (1, 2), f"-s {number} -b {int(number == 2)}")
+    with pytest.raises(ValueError, match=f"line 1: svm_type '{name}' is not supported"):
+        _core.read_svc_model(text)
+
+
+def test_numbers_in_the_text_allocate_nothing():
+    huge = changed(b"total_sv 4", b"total_sv 1000000000000")
+    huge = huge.replace(b"nr_sv 2 1 1", b"nr_sv 999999999998 1 1")
+    with pytest.raises(ValueError, match="ends after 4 of total_sv = 1000000000000"):
+        _core.read_svc_model(huge)
+
+
+def test_every_truncation_is_refused():
+    for size in range(len(MODEL)):
+        with pytest.raises(ValueError, match=r"^line \d+: "):
+            _core.read_svc_model(MODEL[:size])
+
+
+@given(place=st.integers(0, len(MODEL) - 1), junk=st.binary(max_size=3), cut=st.integers(0, 3))
+def test_spoilt_text_is_read_or_refused(place, junk, cut):
+    result = read_or_refusal(MODEL[:place] + junk + MODEL[place + cut :])
+    if isinstance(result, str):
+        assert re.match(r"line \d+: ", result)
+    else:
+        assert result["n_support"].sum() == result["dual_coef"].shape[1]
+        assert np.isfinite(result["rho"]).all()
+
+
+@pytest.mark.parametrize(
+    ("part", "value", "message"),
+    [
+        ("labels", np.array([1.0, 2.0, 2.5]), "32-bit integer labels"),
+        ("labels", np.array([1.0, 2.0, 2.0**31]), "32-bit integer labels"),
+        ("labels", np.array([1.0, 2.0, np.nan]), "32-bit integer labels"),
+        ("labels", np.array([1.0, 2.0]), "labels must have n_classes elements"),
+        ("n_support", np.array([1, 1, 2]), "n_support must add up"),
+        ("rho", np.array([0.0, np.nan, 0.0]), "not finite"),
+        ("rho", np.zeros(2), "rho must have"),
+        ("dual_coef", np.zeros((1, 3)), "dual_coef must have"),
+        ("dual_coef", np.full((2, 3), np.inf), "not finite"),
+        ("support_vectors", np.full((3, 1), np.nan), "not finite"),
+        ("kernel", _core.KernelParams("rbf", np.inf, 0.0, 3), "not finite"),
+    ],
+)
+def test_write_refuses(part, value, message):
+    with pytest.raises(ValueError, match=message):
+        _core.write_svc_model(**{**raw_model(n_classes=3), part: value})
+
+
+# -- the estimator ---------------------------------------------------------------------------------
+
+
+def fitted(X, y, **params):
+    from maxmargin import SVC
+
+    return SVC(**params).fit(X, y)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_estimator_round_trip(tmp_path, kernel, n_classes, is_sparse):
+    sparse = pytest.importorskip("scipy.sparse")
+    X, y = problem(n_classes)
+    y = np.array([4, -2, 7, 0, 9])[y]
+    Z = problem(n_classes, seed=1)[0]
+    model = fitted(sparse.csr_matrix(X) if is_sparse else X, y, kernel=kernel, gamma=0.3, coef0=0.5)
+    path = tmp_path / "m"
+    save_model(model, path)
+    loaded = load_model(path, n_features=3)
+    assert loaded.classes_.dtype.kind == "i"
+    np.testing.assert_array_equal(loaded.classes_, model.classes_)
+    np.testing.assert_array_equal(loaded.predict(Z), model.predict(Z))
+    np.testing.assert_allclose(
+        loaded.decision_function(Z), model.decision_function(Z), rtol=1e-12, atol=1e-12
+    )
+    save_model(loaded, tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == path.read_bytes()
+
+
+def test_estimator_round_trip_of_awkward_numbers(tmp_path):
+    y = [1, -1, 1, -1]
+    model = fitted(X_AWKWARD, y, gamma=1 / 3, C=1.1)
+    save_model(model, tmp_path / "m")
+    loaded = load_model(tmp_path / "m")
+    np.testing.assert_array_equal(loaded.support_vectors_, model.support_vectors_)
+    np.testing.assert_array_equal(loaded.dual_coef_, model.dual_coef_)
+    np.testing.assert_array_equal(
+        loaded.decision_function(X_AWKWARD), model.decision_function(X_AWKWARD)
+    )
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_libsvm_reads_the_estimator(tmp_path, kernel, n_classes):
+    X, y = problem(n_classes)
+    Z = problem(n_classes, seed=1)[0]
+    model = fitted(X, y, kernel=kernel, gamma=0.3, coef0=0.5, decision_function_shape="ovo")
+    save_model(model, tmp_path / "m")
+    loaded = svmutil.svm_load_model(str(tmp_path / "m"))
+    theirs, values = libsvm_decision_values(loaded, Z)
+    ours = model.decision_function(Z).reshape(len(Z), -1)
+    if n_classes == 2:
+        ours = -ours  # positive is classes_[1] in Python, the first class in LIBSVM
+    np.testing.assert_allclose(ours, values, rtol=1e-4, atol=1e-4)
+    np.testing.assert_array_equal(model.predict(Z), theirs)
+
+
+@pytest.mark.parametrize("labels", [(5, 3), (2, 9, -4)])
+def test_estimator_from_libsvms_file(tmp_path, labels):
+    text = libsvm_text("rbf", labels)
+    theirs = libsvm_load(tmp_path / "theirs", text)
+    model = load_model(tmp_path / "theirs")
+    assert model.classes_.tolist() == sorted(labels)
+    assert model.n_features_in_ == 3
+    Z = problem(len(labels), seed=1)[0]
+    has_tie = predicted(_core.read_svc_model(text), Z)[1]
+    expected = libsvm_decision_values(theirs, Z)[0]
+    np.testing.assert_array_equal(model.predict(Z)[~has_tie], expected[~has_tie])
+
+
+def test_sparse_file_stays_sparse(tmp_path):
+    text = changed(b"4:7", b"1000000000:7")
+    model = load_model(text)
+    assert model.n_features_in_ == 1_000_000_000
+
+
+@pytest.mark.parametrize("y", [["a", "b"] * 20, [0.5, 1.5] * 20])
+def test_labels_that_are_not_integers(tmp_path, y):
+    from maxmargin import SVC
+
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    model = SVC().fit(X, np.arange(40) % 2)
+    model.classes_ = np.unique(y)
+    with pytest.raises(ValueError, match="only integer classes"):
+        save_model(model, tmp_path / "m")
+    assert os.listdir(tmp_path) == []
+
+
+def test_save_refuses_other_things(tmp_path):
+    from maxmargin import SVC
+    from maxmargin.exceptions import NotFittedError
+
+    with pytest.raises(TypeError, match="estimator must be an SVC, got dict"):
+        save_model({}, tmp_path / "m")
+    with pytest.raises(NotFittedError):
+        save_model(SVC(), tmp_path / "m")
+
+
+def test_load_names_the_file(tmp_path):
+    (tmp_path / "bad.model").write_bytes(b"svm_type nu_svc\n")
+    with pytest.raises(ValueError, match=r"bad\.model, line 1: "):
+        load_model(tmp_path / "bad.model")
+    with pytest.raises(ValueError, match="zero_based must be True, False or 'auto', got None"):
+        load_model(MODEL, zero_based=None)
+    with pytest.raises(ValueError, match="n_features must be an integer >= 1"):
+        load_model(MODEL, n_features=-1)
+
+
+def test_all_zero_support_vectors_need_n_features():
+    text = b"svm_type c_svc\nkernel_type linear\nnr_class 2\ntotal_sv 0\nrho -1\nlabel 0 1\n"
+    text += b"nr_sv 0 0\nSV\n"
+    with pytest.raises(ValueError, match="pass n_features"):
+        load_model(text)
+    assert load_model(text, n_features=2).predict(np.zeros((1, 2))).tolist() == [0]
