@@ -244,6 +244,10 @@ def check(problem, data, outcome, machines, options):
         labels = verify.predict(data.X_test, data.X, machines, problem.gamma, options.threads)
         found["accuracy"] = float(np.mean(labels == data.y_test))
         found["n_correct"] = int(np.sum(labels == data.y_test))
+    certificate = outcome["measurements"][0].get("certificate")
+    if certificate:
+        own, exact = certificate["dual_objective"], found["dual_objective"]
+        found["certificate_difference"] = abs(own - exact) / max(abs(exact), 1e-300)
     found["seconds_to_check"] = time.perf_counter() - begin
     outcome["check"] = found
 

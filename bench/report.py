@@ -8,6 +8,10 @@ import runners
 # A result whose objective is worse than the best found by more than this sets no mark.
 OBJECTIVE_TOL = 1e-4
 
+# Our own certificate may differ from the recomputed objective by this much, relative. float32 rows
+# round the data, so that it is not the rounding of float64.
+CERTIFICATE_TOL = 1e-5
+
 PHASES = ("fit", "predict")
 
 
@@ -31,6 +35,8 @@ def compare_outcomes(result):
                 one["flags"].append("objective")
         if one["check"] and not one["check"]["is_feasible"]:
             one["flags"].append("infeasible")
+        if one["check"] and one["check"].get("certificate_difference", 0) > CERTIFICATE_TOL:
+            one["flags"].append("certificate")
         if any(m.get("fell_back_to_sklearn") for m in one["measurements"]):
             one["flags"].append("fell back to scikit-learn")
         if one["timed_out"]:
@@ -48,7 +54,8 @@ def compare_outcomes(result):
 def ratios(result, ours, phase):
     """Peer seconds over ours: the fastest peer that sets a mark, and LIBSVM.
 
-    A LIBSVM run that hit the timeout enters with the limit, as a lower bound of its ratio.
+    LIBSVM is the faster of its two entries (its OpenMP threads slow it down on small problems). If
+    none finished before the timeout, the limit enters, as a lower bound of the ratio.
     """
     outcomes = result["libraries"]
     key = f"{phase}_seconds"
@@ -69,9 +76,11 @@ def ratios(result, ours, phase):
     if peers:
         fastest = min(peers, key=peers.get)
         found["fastest_peer"], found["over_fastest"] = fastest, peers[fastest] / own[key]
-    if "libsvm" in peers:
-        found["over_libsvm"] = peers["libsvm"] / own[key]
-    elif phase == "fit" and "libsvm" in outcomes and outcomes["libsvm"]["timed_out"]:
+    libsvm = [name for name in outcomes if name.startswith("libsvm")]
+    seconds = [peers[name] for name in libsvm if name in peers]
+    if seconds:
+        found["over_libsvm"] = min(seconds) / own[key]
+    elif phase == "fit" and any(outcomes[name]["timed_out"] for name in libsvm):
         found["over_libsvm"] = result["timeout"] / own[key]
         found["libsvm_is_lower_bound"] = True
     return found
@@ -102,6 +111,11 @@ def header(machine, options):
     ]
     if "compiler" in machine:
         lines.append(f"compiler {machine['compiler']}, target {machine['active_target']}")
+    if machine["load_average"] and machine["load_average"][0] > 0.3:
+        lines.append(
+            f"LOAD {machine['load_average'][0]:.1f}: other processes are running, so that these "
+            "seconds are not fit to be quoted"
+        )
     lines.append(
         f"tol {options.tol:g}, cache {options.cache_mb} MB, threads {options.threads}, "
         f"repeats {options.repeats}, timeout {options.timeout:g} s"
@@ -167,29 +181,28 @@ def summary_tables(results, summary):
     """Seconds, ratios and quality of all problems, with geometric means."""
     parts = []
     for phase in PHASES:
-        timed = [
-            r for r in results if any(one[f"{phase}_seconds"] for one in r["libraries"].values())
+        shown = [
+            r
+            for r in results
+            if any(_seconds(one, phase, 0) != "-" for one in r["libraries"].values())
         ]
-        if timed:
-            parts.append(_seconds_table(timed, phase))
-            if _ours(timed):
-                parts.append(_ratio_table(timed, summary, phase))
+        if shown:
+            parts.append(_seconds_table(shown, phase))
+            if _ours(shown):
+                parts.append(_ratio_table(shown, summary, phase))
     if _ours(results):
         parts.append(_quality_table(results))
     return "\n".join(parts)
 
 
 def _seconds_table(results, phase):
-    names = list(results[0]["libraries"])
-    rows = [("problem", "n", "d", *names)]
+    rows = [("problem", "n", "d", *map(_short, results[0]["libraries"]))]
     for r in results:
         count = r["n"] if phase == "fit" else r["n_test"]
-        cells = [
-            _seconds(one, phase, r["timeout"]) + ("" if one["sets_mark"] else " !")
-            if one[f"{phase}_seconds"]
-            else _seconds(one, phase, r["timeout"])
-            for one in r["libraries"].values()
-        ]
+        cells = []
+        for one in r["libraries"].values():
+            is_flagged = one[f"{phase}_seconds"] and not one["sets_mark"]
+            cells.append(_seconds(one, phase, r["timeout"]) + (" !" if is_flagged else ""))
         rows.append((r["problem"]["name"], f"{count:,}", f"{r['d']:,}", *cells))
     note = f"objective worse by more than {OBJECTIVE_TOL:g}, or infeasible: sets no mark"
     return "\n".join([f"\nSeconds to {phase} (! {note})", *_aligned(rows)])
@@ -198,20 +211,12 @@ def _seconds_table(results, phase):
 def _ratio_table(results, summary, phase):
     ours = _ours(results)
     columns = [(name, key) for name in ours for key in ("over_fastest", "over_libsvm")]
-    first = [
-        "",
-        *(
-            name.removeprefix("maxmargin_") if key == "over_fastest" else ""
-            for name, key in columns
-        ),
-        "",
+    is_first = [key == "over_fastest" for _, key in columns]
+    names = [_short(name) for name, _ in columns]
+    rows = [
+        ["", *(name if first else "" for name, first in zip(names, is_first, strict=True)), ""],
+        ["problem", *("peer" if first else "LIBSVM" for first in is_first), "fastest peer"],
     ]
-    second = [
-        "problem",
-        *(("peer" if key == "over_fastest" else "LIBSVM") for _, key in columns),
-        "fastest peer",
-    ]
-    rows = [first, second]
     for r in results:
         lines = r["ratios"][phase]
         peers = [line["fastest_peer"] for line in lines.values() if line and line["fastest_peer"]]
@@ -225,15 +230,10 @@ def _ratio_table(results, summary, phase):
 
 def _quality_table(results):
     ours = _ours(results)
+    whats = ("difference", "violation")
     rows = [
-        [
-            "problem",
-            *(
-                f"{what} {name.removeprefix('maxmargin_')}"
-                for name in ours
-                for what in ("difference", "violation")
-            ),
-        ]
+        ["", *(_short(name) if what == whats[0] else "" for name in ours for what in whats)],
+        ["problem", *(what for _ in ours for what in whats)],
     ]
     for r in results:
         cells = []
@@ -248,6 +248,10 @@ def _quality_table(results):
 
 def _ours(results):
     return [name for name in (results[0]["libraries"] if results else ()) if runners.is_ours(name)]
+
+
+def _short(name):
+    return name.replace("maxmargin_", "ours_")
 
 
 def _geometric_mean(values):
