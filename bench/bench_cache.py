@@ -1,6 +1,6 @@
 """The row cache: cost of a hit, and of a miss that makes room for a new row.
 
-Every operation is one call from Python, which is part of its cost here (some 100 ns).
+Every operation is one call from Python, which is part of its cost here (tens of nanoseconds).
 """
 
 import numpy as np

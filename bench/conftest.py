@@ -30,7 +30,7 @@ def figures(request, benchmark):
     """A function that stores derived figures (GFLOP/s, shares) with the benchmark's result.
 
     It takes a function from median seconds to a dict; the figures go to extra_info (and so into
-    --benchmark-json) and are listed below the table of times.
+    --benchmark-json) and are listed after the tables of times.
     """
 
     def store(of_seconds):
@@ -43,6 +43,7 @@ def figures(request, benchmark):
     return store
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_terminal_summary(terminalreporter, config):
     lines = config.stash[FIGURES]
     if not lines:
