@@ -1,0 +1,135 @@
+"""The checks of bench/verify.py against LIBSVM's own figures, and what they must refuse."""
+
+import importlib
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+BENCH = Path(__file__).resolve().parent.parent / "bench"
+C, GAMMA = 10.0, 0.1
+
+
+@pytest.fixture
+def bench(monkeypatch):
+    """A function that imports a module of bench/."""
+    monkeypatch.syspath_prepend(str(BENCH))
+    return importlib.import_module
+
+
+def trained_by_libsvm(bench, name, layout):
+    """Data, LIBSVM's machines and runner, and the objectives that LIBSVM printed."""
+    svm = pytest.importorskip("libsvm.svm")
+    problem = replace(bench("problems").find_problem(name), layout=layout)
+    data = bench("problems").load(problem, None)
+    request = {"problem": {"C": C, "gamma": GAMMA}, "tol": 1e-3, "cache_mb": 100}
+    runner = bench("runners").LibsvmRunner(request, np.float64)
+    runner.prepare(data.X, data.y)
+    lines = []
+    hook = svm.PRINT_STRING_FUN(lambda line: lines.append(line.decode()))
+    svm.libsvm.svm_set_print_string_function(hook)
+    try:
+        runner.fit()
+    finally:
+        svm.libsvm.svm_set_print_string_function(svm.ctypes_print_null)
+    printed = re.findall(r"obj = (\S+),", "".join(lines))
+    return data, runner.machines(), runner, np.array(printed, dtype=float)
+
+
+@pytest.mark.parametrize("layout", ["dense", "csr"])
+@pytest.mark.parametrize("name", ["breast_cancer", "wine", "iris"])
+def test_objective_and_violation_are_those_of_libsvm(bench, name, layout):
+    data, machines, _, printed = trained_by_libsvm(bench, name, layout)
+    found = bench("verify").check(data, machines, C, GAMMA, n_threads=2)
+    np.testing.assert_allclose(found["objective_per_machine"], printed, rtol=1e-6)
+    assert found["dual_objective"] == pytest.approx(printed.sum(), rel=1e-6)
+    assert 0 < found["kkt_violation"] < 1.01e-3
+    assert found["bias_error"] < 1e-6
+    assert found["is_feasible"]
+
+
+@pytest.mark.parametrize("name", ["breast_cancer", "wine", "digits"])
+def test_predictions_are_those_of_libsvm(bench, name):
+    data, machines, runner, _ = trained_by_libsvm(bench, name, "dense")
+    runner.prepare_predict(data.X_test)
+    labels = bench("verify").predict(data.X_test, data.X, machines, GAMMA, n_threads=2)
+    np.testing.assert_array_equal(labels, runner.predict())
+
+
+@pytest.mark.parametrize("name", ["breast_cancer", "wine"])
+def test_scikit_learn_gives_the_same_machines(bench, name):
+    from sklearn.svm import SVC
+
+    data, by_libsvm, _, _ = trained_by_libsvm(bench, name, "dense")
+    runner = bench("runners").SklearnRunner.__new__(bench("runners").SklearnRunner)
+    runner.estimator = SVC(C=C, gamma=GAMMA).fit(data.X, data.y)
+    by_sklearn = runner.machines()
+    pair = {
+        (p, n): i
+        for i, (p, n) in enumerate(
+            zip(by_libsvm.positive.tolist(), by_libsvm.negative.tolist(), strict=True)
+        )
+    }
+    verify = bench("verify")
+    values = verify.decision_values(data.X, data.X, by_libsvm, GAMMA, 1) + by_libsvm.bias
+    others = verify.decision_values(data.X, data.X, by_sklearn, GAMMA, 1) + by_sklearn.bias
+    for i in range(len(by_sklearn)):
+        key = (by_sklearn.positive[i].item(), by_sklearn.negative[i].item())
+        column = values[:, pair[key]] if key in pair else -values[:, pair[key[::-1]]]
+        np.testing.assert_allclose(others[:, i], column, atol=2e-3)
+
+
+def test_worse_results_are_seen(bench):
+    verify = bench("verify")
+    data, machines, _, _ = trained_by_libsvm(bench, "breast_cancer", "dense")
+    good = verify.check(data, machines, C, GAMMA, 1)
+
+    shrunk = verify.check(data, replace(machines, coef=0.9 * machines.coef), C, GAMMA, 1)
+    assert shrunk["dual_objective"] > good["dual_objective"] * (1 - 1e-4)
+    assert shrunk["kkt_violation"] > 0.05
+    assert shrunk["is_feasible"]
+
+    moved = verify.check(data, replace(machines, bias=machines.bias + 0.1), C, GAMMA, 1)
+    assert moved["bias_error"] == pytest.approx(0.1, abs=2e-3)
+
+    assert not verify.check(data, machines, 0.5 * C, GAMMA, 1)["is_feasible"]  # alpha > C
+    coef = machines.coef.copy()
+    coef[0] *= 0.5
+    assert not verify.check(data, replace(machines, coef=coef), C, GAMMA, 1)["is_feasible"]
+
+    twice = replace(machines, rows=np.r_[machines.rows[:-1], machines.rows[0]])
+    with pytest.raises(ValueError, match="same row twice"):
+        verify.check(data, twice, C, GAMMA, 1)
+
+
+def test_a_worse_peer_sets_no_mark(bench):
+    def outcome(seconds, objective, is_feasible=True):
+        return {
+            "measurements": [{"fit_seconds": seconds}],
+            "timed_out": False,
+            "error": None,
+            "fit_seconds": seconds,
+            "predict_seconds": None,
+            "check": {"dual_objective": objective, "is_feasible": is_feasible},
+        }
+
+    result = {
+        "timeout": 200.0,
+        "libraries": {
+            "maxmargin_f64": outcome(1.0, -100.0),
+            "libsvm": outcome(9.0, -100.0),
+            "libsvm_1t": outcome(6.0, -100.0),
+            "sklearn": outcome(0.1, -99.0),  # fast, but 1 % from the optimum
+            "intelex_f64": outcome(2.0, -100.001),
+            "intelex_f32": outcome(0.1, -105.0, is_feasible=False),
+        },
+    }
+    bench("report").compare_outcomes(result)
+    assert result["best_objective"] == -100.001
+    assert result["libraries"]["sklearn"]["flags"] == ["objective"]
+    assert result["libraries"]["intelex_f32"]["flags"] == ["infeasible"]
+    ratios = result["ratios"]["fit"]["maxmargin_f64"]
+    assert (ratios["fastest_peer"], ratios["over_fastest"]) == ("intelex_f64", 2.0)
+    assert ratios["over_libsvm"] == 6.0
