@@ -109,7 +109,7 @@ def output_problems(path: str, text: str) -> list[str]:
 
 
 def isa_problems(files: Mapping[str, str]) -> list[str]:
-    """An ISA file, and what it includes, sees cpp/simd and two headers without code, no more."""
+    """An ISA file sees, directly or not, cpp/simd, base/types.hpp and headers without code."""
     waiting = [path for path in files if path.startswith("cpp/simd/isa_")]
     seen = set(waiting)
     problems = []
@@ -117,11 +117,11 @@ def isa_problems(files: Mapping[str, str]) -> list[str]:
         path = waiting.pop()
         for name in includes(files[path]):
             included = "cpp/" + name[1:-1]
-            if name.startswith('"simd/') and included in files:
+            if included in files and (name.startswith('"simd/') or name == '"base/types.hpp"'):
                 if included not in seen:
                     seen.add(included)
                     waiting.append(included)
-            elif name not in ("<cstddef>", "<cstdint>"):
+            elif name not in ("<concepts>", "<cstddef>", "<cstdint>"):
                 problems.append(f"{path}: {name} may not be part of an ISA object")
     return problems
 
@@ -145,8 +145,9 @@ def top_level_problems(paths: Iterable[str]) -> list[str]:
 
 
 def weak_symbols(nm_output: str) -> list[str]:
-    """Symbols that the linker may merge with those of another object."""
-    return [line for line in nm_output.splitlines() if re.search(r" [WwVvu] ", line)]
+    """Symbols that the linker may merge with those of another object, but for a data reference."""
+    weak = [line for line in nm_output.splitlines() if re.search(r" [WwVvu] ", line)]
+    return [line for line in weak if "DW.ref.__gxx_personality" not in line]
 
 
 def isa_flags(cmake: str) -> dict[str, list[str]]:

@@ -1,4 +1,4 @@
-"""The examples of the README and of docs/ run as they stand."""
+"""The examples in the documents run as they stand, and their links lead somewhere."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 MAIN = "import sys; from maxmargin.cli import main; sys.exit(main())"
 
 
