@@ -25,13 +25,13 @@ MAX_LINES = 400
 # What a file of each layer may include besides its own layer.
 LAYERS = {
     "base": set(),
-    "data": {"base"},
     "simd": {"base"},
-    "kernel": {"base", "data", "simd"},
-    "solver": {"base", "data", "simd", "kernel"},
-    "model": {"base", "data", "simd", "kernel"},
-    "svm": {"base", "data", "simd", "kernel", "solver", "model"},
-    "bindings": {"base", "data", "simd", "kernel", "solver", "model", "svm"},
+    "data": {"base", "simd"},
+    "kernel": {"base", "simd", "data"},
+    "solver": {"base", "simd", "data", "kernel"},
+    "model": {"base", "simd", "data", "kernel"},
+    "svm": {"base", "simd", "data", "kernel", "solver", "model"},
+    "bindings": {"base", "simd", "data", "kernel", "solver", "model", "svm"},
 }
 TOP_LEVEL = {
     *("cpp", "python", "tests", "bench", "docs", ".ci"),
@@ -192,6 +192,11 @@ def tracked_files() -> list[str]:
     return [path for path in listing.stdout.split("\0") if path and (ROOT / path).exists()]
 
 
+def assert_none(problems: Iterable[str]) -> None:
+    found = list(problems)
+    assert not found, "\n" + "\n".join(found)
+
+
 def test_files_are_found() -> None:
     assert THREAD_HOME in cpp_texts()
     assert {path.split("/")[1] for path in cpp_texts()} <= set(LAYERS)
@@ -199,16 +204,16 @@ def test_files_are_found() -> None:
 
 @pytest.mark.parametrize("rule", [layer_problems, thread_problems, output_problems])
 def test_cpp(rule) -> None:
-    assert [problem for file in cpp_texts().items() for problem in rule(*file)] == []
+    assert_none(problem for file in cpp_texts().items() for problem in rule(*file))
 
 
 def test_isa_files_include_nothing_that_the_linker_could_merge() -> None:
-    assert isa_problems(cpp_texts()) == []
+    assert_none(isa_problems(cpp_texts()))
 
 
 def test_lengths() -> None:
     files = texts("python", "cpp", "tests", "bench", endings=(".py", ".cpp", ".hpp"))
-    assert [problem for file in files.items() for problem in length_problems(*file)] == []
+    assert_none(problem for file in files.items() for problem in length_problems(*file))
 
 
 def test_texts() -> None:
@@ -218,11 +223,11 @@ def test_texts() -> None:
             problems += text_problems(path, (ROOT / path).read_text(encoding="utf-8"))
         except UnicodeDecodeError:  # data, not text
             continue
-    assert problems == []
+    assert_none(problems)
 
 
 def test_top_level() -> None:
-    assert top_level_problems(tracked_files()) == []
+    assert_none(top_level_problems(tracked_files()))
 
 
 def test_version_has_one_home() -> None:
@@ -249,7 +254,7 @@ def test_isa_object_has_no_weak_symbols(target: str, optimisation: str, tmp_path
     subprocess.run([*command, "-o", str(object_file)], cwd=ROOT / "cpp", check=True)
     listing = subprocess.run(["nm", "-C", object_file], check=True, capture_output=True, text=True)
     assert listing.stdout.strip() != ""
-    assert weak_symbols(listing.stdout) == []
+    assert_none(weak_symbols(listing.stdout))
 
 
 @pytest.mark.parametrize(
@@ -281,7 +286,7 @@ def test_lint(command: str) -> None:
     ("path", "line"),
     [
         ("cpp/base/a.hpp", '#include "data/views.hpp"'),
-        ("cpp/data/a.hpp", '#include "simd/vec.hpp"'),
+        ("cpp/data/a.hpp", '#include "kernel/row_cache.hpp"'),
         ("cpp/simd/a.hpp", '#  include "data/views.hpp"'),
         ("cpp/kernel/a.cpp", '#include "solver/smo.hpp"'),
         ("cpp/solver/a.cpp", '#include "model/model.hpp"'),
