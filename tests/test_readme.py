@@ -15,38 +15,30 @@ DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 MAIN = "import sys; from maxmargin.cli import main; sys.exit(main())"
 
 
-def blocks(text: str, language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
+def blocks(text: str) -> list[tuple[str, str]]:
+    """The language and the text of every fenced block, in order."""
+    return re.findall(r"^```(\w+)\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
 
 
-def commands(text: str) -> list[list[str]]:
-    """The arguments of every `maxmargin ...` in shell blocks; && joins commands on a line."""
-    lines = [line for block in blocks(text, "sh") for line in block.splitlines()]
-    parts = [shlex.split(part, comments=True) for line in lines for part in line.split("&&")]
-    return [words[1:] for words in parts if words[:1] == ["maxmargin"]]
+def commands(block: str) -> list[list[str]]:
+    """The arguments of every `maxmargin ...` in a shell block; && joins commands on a line."""
+    parts = [part for line in block.splitlines() for part in line.split("&&")]
+    words = [shlex.split(part, comments=True) for part in parts]
+    return [command[1:] for command in words if command[:1] == ["maxmargin"]]
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
-def test_python_blocks(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_examples(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {"__name__": "__main__"}
-    for block in blocks(document.read_text(encoding="utf-8"), "python"):
-        exec(compile(block, document.name, "exec"), namespace)
-
-
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
-def test_commands(document: Path, tmp_path: Path) -> None:
-    for arguments in commands(document.read_text(encoding="utf-8")):
-        result = subprocess.run(
-            [sys.executable, "-c", MAIN, *arguments], cwd=tmp_path, capture_output=True, text=True
-        )
-        assert result.returncode == 0, f"maxmargin {shlex.join(arguments)}\n{result.stderr}"
-
-
-def test_the_readme_has_examples() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert len(blocks(text, "python")) >= 1
-    assert ["demo"] in commands(text)
+    for language, block in blocks(document.read_text(encoding="utf-8")):
+        if language == "python":
+            exec(compile(block, document.name, "exec"), namespace)
+        for arguments in commands(block) if language == "sh" else []:
+            run = subprocess.run(
+                [sys.executable, "-c", MAIN, *arguments], capture_output=True, text=True
+            )
+            assert run.returncode == 0, f"maxmargin {shlex.join(arguments)}\n{run.stderr}"
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
@@ -55,6 +47,14 @@ def test_links_lead_to_files(document: Path) -> None:
     assert [target for target in targets if not (document.parent / target).exists()] == []
 
 
+def test_the_readme_has_examples() -> None:
+    found = blocks((ROOT / "README.md").read_text(encoding="utf-8"))
+    assert "python" in [language for language, _ in found]
+    assert ["demo"] in [command for language, block in found for command in commands(block)]
+
+
 def test_commands_are_found() -> None:
     text = "```sh\npip install . && maxmargin demo  # one minute\nmaxmargin info\n```\n"
-    assert commands(text) == [["demo"], ["info"]]
+    ((language, block),) = blocks(text)
+    assert language == "sh"
+    assert commands(block) == [["demo"], ["info"]]
