@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import subprocess
@@ -9,6 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+import maxmargin
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
@@ -30,13 +33,17 @@ def commands(block: str) -> list[list[str]]:
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_examples(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    environment = {**os.environ, "PYTHONPATH": str(Path(maxmargin.__file__).parent.parent)}
     namespace: dict[str, object] = {"__name__": "__main__"}
     for language, block in blocks(document.read_text(encoding="utf-8")):
         if language == "python":
             exec(compile(block, document.name, "exec"), namespace)
         for arguments in commands(block) if language == "sh" else []:
             run = subprocess.run(
-                [sys.executable, "-c", MAIN, *arguments], capture_output=True, text=True
+                [sys.executable, "-c", MAIN, *arguments],
+                env=environment,
+                capture_output=True,
+                text=True,
             )
             assert run.returncode == 0, f"maxmargin {shlex.join(arguments)}\n{run.stderr}"
 
