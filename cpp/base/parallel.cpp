@@ -13,6 +13,15 @@
 #define MAXMARGIN_HAS_FORK 1
 #endif
 
+// The thread sanitizer cannot see how OpenMP's library starts and joins a team, so it is told.
+#ifdef __SANITIZE_THREAD__
+extern "C" void __tsan_acquire(void* event);
+extern "C" void __tsan_release(void* event);
+#define MAXMARGIN_UNCHECKED __attribute__((no_sanitize("thread")))
+#else
+#define MAXMARGIN_UNCHECKED
+#endif
+
 namespace maxmargin {
 namespace {
 
@@ -28,10 +37,22 @@ long this_process() {
 #endif
 }
 
-bool threads_lost_in_fork() {
+[[maybe_unused]] bool threads_lost_in_fork() {
   const long owner = team_owner.load(std::memory_order_relaxed);
   return owner != 0 && owner != this_process();
 }
+
+// Something that happens on one thread before another goes on.
+class Event {
+ public:
+#ifdef __SANITIZE_THREAD__
+  void has_happened() { __tsan_release(this); }
+  void is_awaited() { __tsan_acquire(this); }
+#else
+  void has_happened() {}
+  void is_awaited() {}
+#endif
+};
 
 class FirstException {
  public:
@@ -67,8 +88,8 @@ int thread_count(int requested) {
 #endif
 }
 
-void parallel_for(index_t n_tasks, int threads,
-                  const std::function<void(index_t task, int thread)>& task) {
+MAXMARGIN_UNCHECKED void parallel_for(index_t n_tasks, int threads,
+                                      const std::function<void(index_t task, int thread)>& task) {
   threads = static_cast<int>(std::min<index_t>(thread_count(threads), n_tasks));
   if (threads <= 1) {
     for (index_t i = 0; i < n_tasks; ++i) task(i, 0);
@@ -77,8 +98,16 @@ void parallel_for(index_t n_tasks, int threads,
 #ifdef _OPENMP
   team_owner.store(this_process(), std::memory_order_relaxed);
   FirstException first;
+  Event start;
+  Event end;
+  start.has_happened();
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
-  for (index_t i = 0; i < n_tasks; ++i) first.guard([&] { task(i, omp_get_thread_num()); });
+  for (index_t i = 0; i < n_tasks; ++i) {
+    start.is_awaited();
+    first.guard([&] { task(i, omp_get_thread_num()); });
+    end.has_happened();
+  }
+  end.is_awaited();
   first.rethrow();
 #endif
 }

@@ -65,7 +65,7 @@ MAXMARGIN_INLINE Violation reduce_violation(const PairView& view, double* gradie
     low = min(low, select(beta > V::load(view.lower + t), descent, infinity));
     position = position + V::fill(V::size);
   }
-  Violation result;
+  Violation result{};
   result.i = best.reduce(result.up);
   result.low = __builtin_inf();
   for (int lane = 0; lane < V::size; ++lane)

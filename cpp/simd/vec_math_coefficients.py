@@ -1,7 +1,7 @@
 """Print the polynomial of vec_math.hpp: exp(r) = 1 + r + r^2 q(r) on |r| <= log(2)/2.
 
-q interpolates (exp(r) - 1 - r) / r^2 at the Chebyshev nodes, in 60-digit arithmetic, which is within
-a small factor of the minimax error. Run with mpmath installed; paste what it prints.
+q interpolates (exp(r) - 1 - r) / r^2 at the Chebyshev nodes, in 60-digit arithmetic, which is
+within a small factor of the minimax error. Run with mpmath installed; paste what it prints.
 """
 
 from mpmath import chop, cos, exp, expm1, log, lu_solve, matrix, mp, mpf, pi

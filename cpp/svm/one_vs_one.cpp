@@ -93,10 +93,10 @@ class OneVsOne {
     }
     fit.dual_coef.resize((members_.size() - 1) * fit.support.size(), 0.0);
     for (std::size_t p = 0; p < pairs_.size(); ++p) {
-      const auto [first, second] = pairs_[p];
-      for_each_row(pairs_[p], machines[p], [&](index_t c, index_t k, double beta) {
+      const Pair pair = pairs_[p];
+      for_each_row(pair, machines[p], [&](index_t c, index_t k, double beta) {
         if (column[c][k] < 0) return;
-        const index_t line = c == first ? second - 1 : first;
+        const index_t line = c == pair.first ? pair.second - 1 : pair.first;
         fit.dual_coef[line * static_cast<index_t>(fit.support.size()) + column[c][k]] = beta;
       });
       fit.rho.push_back(machines[p].rho);
