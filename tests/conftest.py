@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import locale
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -40,3 +41,19 @@ def shared_data() -> Callable[[str], SimpleNamespace]:
     """Return a function from a data set's name to X, y, X_test and y_test; it skips the test where
     the file is absent. Tests that use it are marked slow."""
     return _load
+
+
+@pytest.fixture
+def decimal_comma() -> Iterator[None]:
+    """A locale whose numbers have a decimal comma; skips the test where there is none."""
+    before = locale.setlocale(locale.LC_NUMERIC)
+    for name in ("de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "nl_NL.UTF-8", "de_DE"):
+        try:
+            locale.setlocale(locale.LC_NUMERIC, name)
+            break
+        except locale.Error:
+            continue
+    else:
+        pytest.skip("no locale with a decimal comma")
+    yield
+    locale.setlocale(locale.LC_NUMERIC, before)

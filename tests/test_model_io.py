@@ -1,23 +1,17 @@
-"""LIBSVM model files of a C-SVC: exact round trips, LIBSVM's own files, and what is refused."""
+"""The text of LIBSVM models: exact round trips, free layout, and what is refused."""
 
-import functools
-import os
-import pathlib
+from __future__ import annotations
+
 import re
-import tempfile
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from libsvm_files import KERNELS, dense
 from maxmargin import _core
-from maxmargin.io import load_model, save_model
-
-svmutil = pytest.importorskip("libsvm.svmutil")
-
-KERNELS = ["linear", "poly", "rbf", "sigmoid"]
-X_AWKWARD = np.array([[0.1, 1 / 3], [-1 / 7, np.pi], [2 / 3, -1e-17], [1e8, -3e-9]])
+from maxmargin.io import load_model
 
 MODEL = b"""svm_type c_svc
 kernel_type polynomial
@@ -59,88 +53,6 @@ def raw_model(seed=0, n_classes=3, sparse=False, kernel="rbf"):
     }
 
 
-def dense(vectors):
-    if isinstance(vectors, np.ndarray):
-        return vectors
-    data, indices, indptr, n_cols = vectors
-    X = np.zeros((len(indptr) - 1, n_cols))
-    X[np.repeat(np.arange(len(X)), np.diff(indptr)), indices] = data
-    return X
-
-
-def kernel_matrix(kernel, X, Z):
-    if kernel.type == "rbf":
-        return np.exp(-kernel.gamma * ((X[:, None] - Z[None]) ** 2).sum(axis=2))
-    if kernel.type == "linear":
-        return X @ Z.T
-    inner = kernel.gamma * (X @ Z.T) + kernel.coef0
-    return inner**kernel.degree if kernel.type == "poly" else np.tanh(inner)
-
-
-def decision_values(model, X):
-    """One column for every pair of classes i < j, by LIBSVM's definition; positive is class i."""
-    vectors = dense(model["support_vectors"])
-    K = kernel_matrix(model["kernel"], X[:, : vectors.shape[1]], vectors)
-    starts = np.concatenate([[0], np.cumsum(model["n_support"])])
-    n_classes = len(model["n_support"])
-    columns = []
-    for i in range(n_classes):
-        for j in range(i + 1, n_classes):
-            of_i, of_j = slice(*starts[i : i + 2]), slice(*starts[j : j + 2])
-            value = K[:, of_i] @ model["dual_coef"][j - 1, of_i]
-            value += K[:, of_j] @ model["dual_coef"][i, of_j]
-            columns.append(value - model["rho"][len(columns)])
-    return np.stack(columns, axis=1)
-
-
-def predicted(model, X):
-    """One-vs-one votes; the first class wins a tie."""
-    n_classes = len(model["n_support"])
-    votes = np.zeros((len(X), n_classes))
-    pairs = [(i, j) for i in range(n_classes) for j in range(i + 1, n_classes)]
-    for (i, j), values in zip(pairs, decision_values(model, X).T, strict=True):
-        votes[:, i] += values > 0
-        votes[:, j] += values <= 0
-    has_tie = (votes == votes.max(axis=1, keepdims=True)).sum(axis=1) > 1
-    return model["labels"][votes.argmax(axis=1)], has_tie
-
-
-def problem(n_classes=3, n_features=3, n=60, seed=0):
-    rng = np.random.default_rng(seed)
-    y = rng.permutation(np.arange(n) % n_classes)
-    X = rng.normal(size=(n, n_features)) + np.eye(n_classes, n_features)[y] * 1.5
-    X[rng.random(X.shape) < 0.2] = 0
-    return X, y
-
-
-@functools.cache
-def libsvm_text(kernel, labels, options=""):
-    """The model file that LIBSVM writes after training on classes of these labels."""
-    X, y = problem(len(labels))
-    flags = f"-q -t {KERNELS.index(kernel)} -c 2 -g 0.3 -r 0.4 -d 2 {options}"
-    model = svmutil.svm_train([labels[c] for c in y], sparse_samples(X), flags)
-    with tempfile.TemporaryDirectory() as folder:
-        path = pathlib.Path(folder, "model")
-        svmutil.svm_save_model(str(path), model)
-        return path.read_bytes()
-
-
-def libsvm_load(path, text):
-    path.write_bytes(text)
-    model = svmutil.svm_load_model(str(path))
-    assert model
-    return model
-
-
-def sparse_samples(X):
-    return [{j + 1: v for j, v in enumerate(row) if v != 0} for row in X.tolist()]
-
-
-def libsvm_decision_values(model, X):
-    labels, _, values = svmutil.svm_predict([0] * len(X), sparse_samples(X), model, "-q")
-    return np.array(labels), np.array(values)
-
-
 def assert_same_model(got, expected):
     for name in ("labels", "n_support", "dual_coef", "rho"):
         assert got[name].shape == expected[name].shape
@@ -153,7 +65,7 @@ def assert_same_model(got, expected):
         assert getattr(kernel, name) == getattr(expected["kernel"], name)
 
 
-# -- the core's functions --------------------------------------------------------------------------
+# -- what is read and written ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -192,6 +104,12 @@ def test_text_is_libsvms():
     )
 
 
+@pytest.mark.usefixtures("decimal_comma")
+def test_decimal_comma():
+    model = raw_model()
+    assert_same_model(_core.read_svc_model(_core.write_svc_model(**model)), model)
+
+
 def test_float32_vectors_are_written_exactly():
     model = raw_model(n_classes=3)
     model["support_vectors"] = np.float32([[0.1, 0], [0, 0], [-0.0, 1 / 3]])
@@ -199,51 +117,6 @@ def test_float32_vectors_are_written_exactly():
     np.testing.assert_array_equal(
         dense(read["support_vectors"]), model["support_vectors"].astype(np.float64)
     )
-
-
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("labels", [(3, 5), (5, 3), (2, 9, -4), (-4, 2, 9), (7, 1, 0, 12)])
-def test_libsvm_reads_ours(tmp_path, kernel, labels):
-    text = libsvm_text(kernel, labels)
-    loaded = libsvm_load(tmp_path / "ours", _core.write_svc_model(**_core.read_svc_model(text)))
-    assert sorted(loaded.get_labels()) == sorted(labels)
-    X, _ = problem(len(labels), seed=1)
-    ours = decision_values(_core.read_svc_model(text), X)
-    np.testing.assert_allclose(
-        libsvm_decision_values(loaded, X)[1], ours, rtol=1e-12, atol=1e-12 * np.abs(ours).max()
-    )
-
-
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("labels", [(3, 5), (5, 3), (2, 9, -4), (-4, 2, 9), (7, 1, 0, 12)])
-def test_reads_libsvms_files(tmp_path, kernel, labels):
-    """Sorting the classes changes no prediction, whatever LIBSVM's order was."""
-    text = libsvm_text(kernel, labels)
-    reloaded = libsvm_load(tmp_path / "theirs", text)
-    model = _core.read_svc_model(text)
-    assert model["labels"].tolist() == sorted(labels)
-    X, _ = problem(len(labels), n=300, seed=1)
-    theirs, values = libsvm_decision_values(reloaded, X)
-    ours, has_tie = predicted(model, X)
-    assert not has_tie.all()
-    np.testing.assert_array_equal(ours[~has_tie], theirs[~has_tie])
-
-    order = reloaded.get_labels()
-    pairs = [(a, b) for i, a in enumerate(order) for b in order[i + 1 :]]
-    sorted_pairs = [(a, b) for i, a in enumerate(sorted(order)) for b in sorted(order)[i + 1 :]]
-    expected = np.empty_like(values)
-    for pair, column in zip(pairs, values.T, strict=True):
-        sign = 1 if pair[0] < pair[1] else -1
-        expected[:, sorted_pairs.index(tuple(sorted(pair)))] = sign * column
-    np.testing.assert_allclose(
-        decision_values(model, X), expected, rtol=1e-12, atol=1e-12 * np.abs(expected).max()
-    )
-
-
-def test_probability_lines_are_read_over():
-    text = libsvm_text("rbf", (1, 2, 3), "-b 1")
-    assert b"probA" in text
-    assert len(_core.read_svc_model(text)["rho"]) == 3
 
 
 def test_no_support_vectors():
@@ -364,15 +237,6 @@ def test_refuses(text, line, message):
         _core.read_svc_model(text)
 
 
-@pytest.mark.parametrize(
-    ("number", "name"), [(1, "nu_svc"), (2, "one_class"), (3, "epsilon_svr"), (4, "nu_svr")]
-)
-def test_libsvms_other_models_are_named(number, name):
-    text = libsvm_text("rbf", (1, 2), f"-s {number} -b {int(number == 2)}")
-    with pytest.raises(ValueError, match=f"line 1: svm_type '{name}' is not supported"):
-        _core.read_svc_model(text)
-
-
 def test_numbers_in_the_text_allocate_nothing():
     huge = changed(b"total_sv 4", b"total_sv 1000000000000")
     huge = huge.replace(b"nr_sv 2 1 1", b"nr_sv 999999999998 1 1")
@@ -417,106 +281,6 @@ def test_write_refuses(part, value, message):
         _core.write_svc_model(**{**raw_model(n_classes=3), part: value})
 
 
-# -- the estimator ---------------------------------------------------------------------------------
-
-
-def fitted(X, y, **params):
-    from maxmargin import SVC
-
-    return SVC(**params).fit(X, y)
-
-
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("n_classes", [2, 3, 5])
-@pytest.mark.parametrize("is_sparse", [False, True])
-def test_estimator_round_trip(tmp_path, kernel, n_classes, is_sparse):
-    sparse = pytest.importorskip("scipy.sparse")
-    X, y = problem(n_classes)
-    y = np.array([4, -2, 7, 0, 9])[y]
-    Z = problem(n_classes, seed=1)[0]
-    model = fitted(sparse.csr_matrix(X) if is_sparse else X, y, kernel=kernel, gamma=0.3, coef0=0.5)
-    path = tmp_path / "m"
-    save_model(model, path)
-    loaded = load_model(path, n_features=3)
-    assert loaded.classes_.dtype.kind == "i"
-    np.testing.assert_array_equal(loaded.classes_, model.classes_)
-    np.testing.assert_array_equal(loaded.predict(Z), model.predict(Z))
-    np.testing.assert_allclose(
-        loaded.decision_function(Z), model.decision_function(Z), rtol=1e-12, atol=1e-12
-    )
-    save_model(loaded, tmp_path / "again")
-    assert (tmp_path / "again").read_bytes() == path.read_bytes()
-
-
-def test_estimator_round_trip_of_awkward_numbers(tmp_path):
-    y = [1, -1, 1, -1]
-    model = fitted(X_AWKWARD, y, gamma=1 / 3, C=1.1)
-    save_model(model, tmp_path / "m")
-    loaded = load_model(tmp_path / "m")
-    np.testing.assert_array_equal(loaded.support_vectors_, model.support_vectors_)
-    np.testing.assert_array_equal(loaded.dual_coef_, model.dual_coef_)
-    np.testing.assert_array_equal(
-        loaded.decision_function(X_AWKWARD), model.decision_function(X_AWKWARD)
-    )
-
-
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("n_classes", [2, 4])
-def test_libsvm_reads_the_estimator(tmp_path, kernel, n_classes):
-    X, y = problem(n_classes)
-    Z = problem(n_classes, seed=1)[0]
-    model = fitted(X, y, kernel=kernel, gamma=0.3, coef0=0.5, decision_function_shape="ovo")
-    save_model(model, tmp_path / "m")
-    loaded = svmutil.svm_load_model(str(tmp_path / "m"))
-    theirs, values = libsvm_decision_values(loaded, Z)
-    ours = model.decision_function(Z).reshape(len(Z), -1)
-    if n_classes == 2:
-        ours = -ours  # positive is classes_[1] in Python, the first class in LIBSVM
-    np.testing.assert_allclose(ours, values, rtol=1e-4, atol=1e-4)
-    np.testing.assert_array_equal(model.predict(Z), theirs)
-
-
-@pytest.mark.parametrize("labels", [(5, 3), (2, 9, -4)])
-def test_estimator_from_libsvms_file(tmp_path, labels):
-    text = libsvm_text("rbf", labels)
-    theirs = libsvm_load(tmp_path / "theirs", text)
-    model = load_model(tmp_path / "theirs")
-    assert model.classes_.tolist() == sorted(labels)
-    assert model.n_features_in_ == 3
-    Z = problem(len(labels), seed=1)[0]
-    has_tie = predicted(_core.read_svc_model(text), Z)[1]
-    expected = libsvm_decision_values(theirs, Z)[0]
-    np.testing.assert_array_equal(model.predict(Z)[~has_tie], expected[~has_tie])
-
-
-def test_sparse_file_stays_sparse(tmp_path):
-    text = changed(b"4:7", b"1000000000:7")
-    model = load_model(text)
-    assert model.n_features_in_ == 1_000_000_000
-
-
-@pytest.mark.parametrize("y", [["a", "b"] * 20, [0.5, 1.5] * 20])
-def test_labels_that_are_not_integers(tmp_path, y):
-    from maxmargin import SVC
-
-    X = np.random.default_rng(0).normal(size=(40, 2))
-    model = SVC().fit(X, np.arange(40) % 2)
-    model.classes_ = np.unique(y)
-    with pytest.raises(ValueError, match="only integer classes"):
-        save_model(model, tmp_path / "m")
-    assert os.listdir(tmp_path) == []
-
-
-def test_save_refuses_other_things(tmp_path):
-    from maxmargin import SVC
-    from maxmargin.exceptions import NotFittedError
-
-    with pytest.raises(TypeError, match="estimator must be an SVC, got dict"):
-        save_model({}, tmp_path / "m")
-    with pytest.raises(NotFittedError):
-        save_model(SVC(), tmp_path / "m")
-
-
 def test_load_names_the_file(tmp_path):
     (tmp_path / "bad.model").write_bytes(b"svm_type nu_svc\n")
     with pytest.raises(ValueError, match=r"bad\.model, line 1: "):
@@ -525,6 +289,12 @@ def test_load_names_the_file(tmp_path):
         load_model(MODEL, zero_based=None)
     with pytest.raises(ValueError, match="n_features must be an integer >= 1"):
         load_model(MODEL, n_features=-1)
+
+
+def test_sparse_file_stays_sparse(tmp_path):
+    text = changed(b"4:7", b"1000000000:7")
+    model = load_model(text)
+    assert model.n_features_in_ == 1_000_000_000
 
 
 def test_all_zero_support_vectors_need_n_features():
