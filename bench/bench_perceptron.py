@@ -34,7 +34,7 @@ def noisy_rows(n, d, dtype):
 def fit(X, y, n_passes):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that it did not separate the data, which it cannot
-        return maxmargin.Perceptron(max_iter=n_passes, shuffle=False).fit(X, y)
+        return maxmargin.Perceptron(max_iter=n_passes, tol=None, shuffle=False).fit(X, y)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -38,7 +38,7 @@ def figures(request, benchmark):
             return
         values = of_seconds(benchmark.stats.stats.median)
         benchmark.extra_info.update(values)
-        request.config.stash[FIGURES].append((request.node.name, values))
+        request.config.stash[FIGURES].append((request.node.nodeid, values))
 
     return store
 
