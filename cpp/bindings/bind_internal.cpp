@@ -53,37 +53,43 @@ py::tuple dense_block(const simd::KernelTable& target, const MatrixView& A, cons
   return py::make_tuple(to_numpy(std::move(values), {n_rows(A), stride}), best);
 }
 
+// A in chunks of queries against the rows of B, padded to a line by copies of the last.
 template <Real T>
 py::array sparse_block(const simd::KernelTable& target, const MatrixView& A, const MatrixView& B,
-                       const KernelParams& kernel) {
+                       const KernelParams& kernel, const std::vector<T>& coef) {
   const simd::RealTable<T>& table = simd::real_table<T>(target);
   const Scaling scaling = scaling_of(B, false);
+  std::vector<index_t> rows = identity_order(n_rows(B));
+  rows.resize(static_cast<std::size_t>(round_up(n_rows(B), kLane<T>)), n_rows(B) - 1);
   const PackedCsr<T> queries(A, identity_order(n_rows(A)), scaling, table);
   const PackedCsr<T> columns(B, identity_order(n_rows(B)), scaling, table);
-  const std::vector<index_t> rows = identity_order(n_rows(B));
-  std::vector<T> values(static_cast<std::size_t>(n_rows(A) * n_rows(B)));
+  const index_t width = static_cast<index_t>(rows.size());
+  std::vector<T> values(static_cast<std::size_t>(n_rows(A) * width));
+  std::vector<T> sums(static_cast<std::size_t>(width), T(0));
+  const std::vector<index_t> numbers = identity_order(n_rows(A));
   QueryTable<T> lines;
   for (index_t first = 0; first < n_rows(A); first += QueryTable<T>::kQueries) {
     const index_t n = std::min(QueryTable<T>::kQueries, n_rows(A) - first);
-    const std::vector<index_t> numbers = identity_order(n_rows(A));
     lines.set(queries, std::span(numbers).subspan(first, n), n_cols(B));
     std::vector<T*> out;
-    for (index_t r = 0; r < n; ++r) out.push_back(values.data() + (first + r) * n_rows(B));
+    for (index_t r = 0; r < n; ++r) out.push_back(values.data() + (first + r) * width);
     simd::SparseBlock<T> block;
-    block.table = lines.lines();
-    block.query_half_norms = lines.half_norms();
-    block.n_queries = n;
+    lines.describe(block);
     block.values = columns.values();
     block.indices = columns.indices();
     block.indptr = columns.indptr();
     block.half_norms = columns.half_norms();
     block.rows = rows.data();
-    block.n_rows = n_rows(B);
+    block.n_rows = width;
     block.epilogue = epilogue_of<T>(kernel, scaling);
-    block.out = out.data();
-    table.sparse_block(block);
+    table.sparse_block(block, out.data());
+    if (coef.empty()) continue;
+    T padded[QueryTable<T>::kQueries] = {};
+    std::copy_n(coef.data() + first, n, padded);
+    table.sparse_add(block, padded, sums.data());
   }
-  return to_numpy(std::move(values), {n_rows(A), n_rows(B)});
+  if (!coef.empty()) return to_numpy(std::move(sums));
+  return to_numpy(std::move(values), {n_rows(A), width});
 }
 
 bool is_float32(const MatrixView& X) {
@@ -99,8 +105,8 @@ py::tuple kernel_block(const std::string& target, const py::object& A, const py:
   const simd::KernelTable& table = simd::table_named(target);
   const MatrixView a = matrix_view(A), b = matrix_view(B);
   if (is_sparse(b))
-    return py::make_tuple(is_float32(a) ? sparse_block<float>(table, a, b, kernel)
-                                        : sparse_block<double>(table, a, b, kernel),
+    return py::make_tuple(is_float32(a) ? sparse_block<float>(table, a, b, kernel, {})
+                                        : sparse_block<double>(table, a, b, kernel, {}),
                           0.0);
   return is_float32(a) ? dense_block<float>(table, a, b, kernel, repeat)
                        : dense_block<double>(table, a, b, kernel, repeat);
@@ -141,7 +147,12 @@ void bind_internal(py::module_& m) {
   py::module_ internal = m.def_submodule("_internal", "The inside, for tests and benchmarks.");
   internal.def("kernel_block", &kernel_block, py::arg("target"), py::arg("A"), py::arg("B"),
                py::arg("kernel"), py::arg("repeat") = 1,
-               "(K(A, B), seconds) by one target; dense results have padding columns at the end.");
+               "(K(A, B), seconds) by one target; padding columns stand at the end.");
+  internal.def("sparse_add", [](const std::string& target, const py::object& A, const py::object& B,
+                                const KernelParams& kernel, const std::vector<double>& coef) {
+    return sparse_block<double>(simd::table_named(target), matrix_view(A), matrix_view(B), kernel,
+                                coef);
+  });
   internal.def("elementwise",
                [](const std::string& target, const std::string& f, const py::object& x) {
                  const simd::KernelTable& table = simd::table_named(target);

@@ -44,27 +44,59 @@ PackedCsr<T>::PackedCsr(const MatrixView& X, std::span<const index_t> rows, cons
 }
 
 template <Real T> void QueryTable<T>::clear() {
-  for (const std::int32_t k : used_) std::fill_n(lines_.data() + k * kQueries, kQueries, T(0));
+  for (const std::int32_t k : used_) {
+    const index_t line = slots_.empty() ? k : slots_[k];
+    std::fill_n(lines_.data() + line * kQueries, kQueries, T(0));
+    if (!slots_.empty()) slots_[k] = 0;
+  }
   used_.clear();
+}
+
+template <Real T> T* QueryTable<T>::line_of(std::int32_t feature) {
+  if (slots_.empty()) {
+    used_.push_back(feature);
+    return lines_.data() + feature * kQueries;
+  }
+  if (slots_[feature] == 0) {
+    used_.push_back(feature);
+    slots_[feature] = static_cast<std::int32_t>(used_.size()); // line 0 stays zero
+  }
+  return lines_.data() + slots_[feature] * kQueries;
 }
 
 template <Real T>
 void QueryTable<T>::set(const PackedCsr<T>& source, std::span<const index_t> rows, index_t cols) {
-  if (lines_.size() != cols * kQueries) {
-    lines_ = AlignedBuffer<T>::zeros(cols * kQueries);
+  if (cols_ != cols) {
+    cols_ = cols;
     used_.clear();
+    slots_.clear();
+    lines_ = {};
+    if (cols > kMostDirectLines) slots_.assign(static_cast<std::size_t>(cols), 0);
   }
   clear();
+  index_t n_lines = cols;
+  if (!slots_.empty()) {
+    n_lines = 1;
+    for (const index_t row : rows) n_lines += source.row_size(row);
+  }
+  if (lines_.size() < n_lines * kQueries) lines_ = AlignedBuffer<T>::zeros(n_lines * kQueries);
   std::fill_n(half_norms_, kQueries, T(0));
+  n_queries_ = static_cast<index_t>(rows.size());
   for (std::size_t q = 0; q < rows.size(); ++q) {
     for (std::int64_t e = source.indptr()[rows[q]]; e < source.indptr()[rows[q] + 1]; ++e) {
       const std::int32_t k = source.indices()[e];
       if (k >= cols) break;
-      lines_[k * kQueries + static_cast<index_t>(q)] = source.values()[e];
-      used_.push_back(k);
+      line_of(k)[q] = source.values()[e];
     }
     half_norms_[q] = source.half_norms()[rows[q]];
   }
+}
+
+template <Real T> void QueryTable<T>::describe(simd::SparseBlock<T>& block) const {
+  block.table = lines_.data();
+  block.slots = slots_.empty() ? nullptr : slots_.data();
+  block.query_half_norms = half_norms_;
+  block.n_queries = n_queries_;
 }
 
 template class PackedCsr<float>;

@@ -34,24 +34,31 @@ template <Real T> class PackedCsr {
   std::vector<T> half_norms_;
 };
 
-// A few queries spread out as dense columns: line k holds their values at feature k. Clearing it
-// costs only the features that are set.
+// A few queries spread out as dense columns: a line holds their values at one feature. With many
+// features only those that a query has get a line, and slots() tells which, so that the lines stay in
+// the processor's near caches. Clearing it costs only the features that are set.
 template <Real T> class QueryTable {
  public:
   static constexpr index_t kQueries = simd::kSparseQueries<T>;
 
-  // Requires rows.size() <= kQueries; columns of `source` beyond `cols` are left out (the other
-  // side has nothing there).
+  // Requires rows.size() <= kQueries; columns of `source` beyond `cols` are left out (the other side
+  // has nothing there).
   void set(const PackedCsr<T>& source, std::span<const index_t> rows, index_t cols);
 
-  const T* lines() const { return lines_.data(); }
-  const T* half_norms() const { return half_norms_; }
+  // Fills in the query side of the block.
+  void describe(simd::SparseBlock<T>& block) const;
 
  private:
+  static constexpr index_t kMostDirectLines = 4096;
+
   void clear();
+  T* line_of(std::int32_t feature);
 
   AlignedBuffer<T> lines_;
-  std::vector<std::int32_t> used_;
+  std::vector<std::int32_t> slots_; // empty: line k is feature k
+  std::vector<std::int32_t> used_;  // features
+  index_t cols_ = -1;
+  index_t n_queries_ = 0;
   alignas(kAlignment) T half_norms_[kQueries] = {};
 };
 

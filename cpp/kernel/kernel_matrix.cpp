@@ -16,6 +16,11 @@ constexpr index_t kFewestCachedRows = 64;
 constexpr double kCheapProducts = 32.0;
 constexpr index_t kNearBytes = 8 * 1024 * 1024;
 
+// The kernel's own function costs about as much as this many products, and with fewer products than
+// kSmallWork waking the other threads costs more than they save.
+constexpr double kFunctionProducts = 16.0;
+constexpr double kSmallWork = 4e5;
+
 } // namespace
 
 KernelMatrix::KernelMatrix(std::unique_ptr<KernelRows> rows, std::size_t cache_bytes, int threads)
@@ -31,7 +36,8 @@ void KernelMatrix::open_cache() {
     cache_.reset();
   }
   const bool is_near = size() <= kNearBytes / static_cast<index_t>(sizeof(double)) / size();
-  if (!is_near && rows().products_per_value() < kCheapProducts) return;
+  stores_rows_ = is_near || rows().products_per_value() >= kCheapProducts;
+  if (!stores_rows_) return;
   RowCache cache(size(), size(), cache_bytes_);
   if (cache.capacity() >= std::min(kFewestCachedRows, size())) cache_.emplace(std::move(cache));
 }
@@ -45,11 +51,13 @@ std::size_t KernelMatrix::cache_misses() const {
 
 void KernelMatrix::square(std::span<const index_t> rows, double* out, index_t stride) {
   this->rows().gather(rows);
-  this->rows().square(out, stride, threads_);
+  const std::size_t n_values = rows.size() * rows.size();
+  this->rows().square(out, stride, threads_for(n_values / static_cast<std::size_t>(size())));
 }
 
 void KernelMatrix::add_rows(std::span<const index_t> rows, std::span<const double> coef,
                             double* out, std::span<const char> will_return) {
+  if (!stores_rows_ && this->rows().adds_directly()) return add_directly(rows, coef, out);
   // No more at a time than the cache holds, so that none of a piece evicts another of it.
   const std::size_t step = cache_ ? static_cast<std::size_t>(cache_->capacity()) : rows.size();
   for (std::size_t first = 0; first < rows.size(); first += step) {
@@ -59,8 +67,31 @@ void KernelMatrix::add_rows(std::span<const index_t> rows, std::span<const doubl
   }
 }
 
+int KernelMatrix::threads_for(std::size_t n_rows) const {
+  const double values = static_cast<double>(n_rows) * static_cast<double>(size());
+  const double work = values * (rows().products_per_value() + kFunctionProducts);
+  return work < kSmallWork ? 1 : threads_;
+}
+
+void KernelMatrix::add_directly(std::span<const index_t> rows, std::span<const double> coef,
+                                double* out) {
+  KernelRows& kernel = this->rows();
+  const index_t n = static_cast<index_t>(rows.size());
+  rows_computed_ += rows.size();
+  kernel.gather(rows);
+  const index_t row_chunk = kernel.row_chunk(), column_chunk = kernel.column_chunk();
+  const auto add = [&](index_t begin, index_t end, int thread) {
+    for (index_t c = begin; c < end; c += column_chunk)
+      for (index_t r = 0; r < n; r += row_chunk)
+        kernel.add(r, std::min(row_chunk, n - r), c, std::min(c + column_chunk, end),
+                   coef.data() + r, out + c, thread);
+  };
+  parallel_ranges(size(), column_chunk, threads_for(rows.size()), add);
+}
+
 void KernelMatrix::add_piece(std::span<const index_t> rows, std::span<const double> coef,
                              double* out, std::span<const char> will_return) {
+  if (!stores_rows_ && this->rows().adds_directly()) return add_directly(rows, coef, out);
   KernelRows& kernel = this->rows();
   const index_t n = static_cast<index_t>(rows.size());
   // stored[r]: the row in the cache, or nullptr when it lives in scratch only. All are looked up
@@ -82,7 +113,7 @@ void KernelMatrix::add_piece(std::span<const index_t> rows, std::span<const doub
 
   const index_t row_chunk = kernel.row_chunk();
   const index_t column_chunk = kernel.column_chunk();
-  parallel_ranges(size(), column_chunk, threads_, [&](index_t begin, index_t end, int thread) {
+  parallel_ranges(size(), column_chunk, threads_for(rows.size()), [&](index_t begin, index_t end, int thread) {
     std::vector<double>& scratch = scratch_[thread];
     scratch.resize(static_cast<std::size_t>(row_chunk * column_chunk));
     std::vector<double*> strip(rows.size());

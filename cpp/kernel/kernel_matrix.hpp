@@ -42,6 +42,8 @@ class KernelMatrix {
  private:
   KernelRows& rows() const { return restricted_ ? *restricted_ : *all_; }
   void open_cache();
+  int threads_for(std::size_t n_rows) const;
+  void add_directly(std::span<const index_t> rows, std::span<const double> coef, double* out);
   void add_piece(std::span<const index_t> rows, std::span<const double> coef, double* out,
                  std::span<const char> will_return);
 
@@ -50,6 +52,7 @@ class KernelMatrix {
   std::size_t cache_bytes_;
   int threads_;
   const simd::KernelTable& table_;
+  bool stores_rows_ = false;
   std::optional<RowCache> cache_;
   std::vector<std::vector<double>> scratch_; // by thread
   std::size_t rows_computed_ = 0;

@@ -7,6 +7,7 @@
 #include "simd/dispatch.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace maxmargin {
 namespace {
@@ -114,6 +115,16 @@ class SparseKernelRows final : public KernelRows {
     products_per_value_ = nnz / static_cast<double>(size_);
   }
 
+  bool adds_directly() const override { return true; }
+
+  void add(index_t first, index_t n, index_t begin, index_t end, const double* coef, double* out,
+           int thread) override {
+    T padded[simd::kSparseQueries<T>] = {};
+    std::copy(coef, coef + n, padded);
+    table_.sparse_add(block(first, n, std::span(columns_).subspan(begin, end - begin), thread),
+                      padded, out);
+  }
+
   void gather(std::span<const index_t> rows) override {
     queries_.clear();
     for (const index_t r : rows) queries_.push_back(columns_[r]);
@@ -121,7 +132,8 @@ class SparseKernelRows final : public KernelRows {
 
   void evaluate(index_t first, index_t n, index_t begin, index_t end, double* const* out,
                 int thread) override {
-    evaluate_rows(first, n, std::span(columns_).subspan(begin, end - begin), out, thread);
+    table_.sparse_block(block(first, n, std::span(columns_).subspan(begin, end - begin), thread),
+                        out);
   }
 
   void square(double* out, index_t stride, int threads) override {
@@ -134,8 +146,9 @@ class SparseKernelRows final : public KernelRows {
     parallel_for(n_chunks, std::min<int>(threads, static_cast<int>(tables_.size())),
                  [&](index_t chunk, int thread) {
                    const index_t first = chunk * row_chunk_;
-                   evaluate_rows(first, std::min(row_chunk_, n - first), columns,
-                                 rows.data() + first, thread);
+                   table_.sparse_block(
+                       block(first, std::min(row_chunk_, n - first), columns, thread),
+                       rows.data() + first);
                  });
   }
 
@@ -147,14 +160,12 @@ class SparseKernelRows final : public KernelRows {
   }
 
  private:
-  void evaluate_rows(index_t first, index_t n, std::span<const index_t> columns, T* const* out,
-                     int thread) {
+  simd::SparseBlock<T> block(index_t first, index_t n, std::span<const index_t> columns,
+                             int thread) {
     QueryTable<T>& queries = tables_[thread];
     queries.set(samples_, std::span(queries_).subspan(first, n), samples_.cols());
     simd::SparseBlock<T> b;
-    b.table = queries.lines();
-    b.query_half_norms = queries.half_norms();
-    b.n_queries = n;
+    queries.describe(b);
     b.values = samples_.values();
     b.indices = samples_.indices();
     b.indptr = samples_.indptr();
@@ -162,8 +173,7 @@ class SparseKernelRows final : public KernelRows {
     b.rows = columns.data();
     b.n_rows = static_cast<index_t>(columns.size());
     b.epilogue = epilogue_;
-    b.out = out;
-    table_.sparse_block(b);
+    return b;
   }
 
   const PackedCsr<T>& samples_;
@@ -238,6 +248,10 @@ class PackedSparseSamples final : public PackedSamples {
 };
 
 } // namespace
+
+void KernelRows::add(index_t, index_t, index_t, index_t, const double*, double*, int) {
+  throw std::logic_error("these kernel rows do not add directly");
+}
 
 std::unique_ptr<PackedSamples> pack_samples(const MatrixView& X,
                                             const std::vector<std::vector<index_t>>& segments,

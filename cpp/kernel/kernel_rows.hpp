@@ -32,6 +32,13 @@ class KernelRows {
   virtual void evaluate(index_t first, index_t n, index_t begin, index_t end, double* const* out,
                         int thread) = 0;
 
+  // Whether add() is there: sums of kernel values that are never stored.
+  virtual bool adds_directly() const { return false; }
+  // out[c] += sum_r coef[r] K(query first + r, column begin + c), with the requirements of evaluate;
+  // the sum over r is taken first.
+  virtual void add(index_t first, index_t n, index_t begin, index_t end, const double* coef,
+                   double* out, int thread);
+
   // out[r * stride + c] = K(query r, query c). Requires stride >= the number of queries rounded up
   // to a cache line.
   virtual void square(double* out, index_t stride, int threads) = 0;

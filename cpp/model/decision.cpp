@@ -127,9 +127,7 @@ class Decision::Impl {
                      const Workspace& work) const {
     if (sparse_) {
       simd::SparseBlock<T> b;
-      b.table = work.sparse.lines();
-      b.query_half_norms = work.sparse.half_norms();
-      b.n_queries = n;
+      work.sparse.describe(b);
       b.values = csr_.values();
       b.indices = csr_.indices();
       b.indptr = csr_.indptr();
@@ -137,8 +135,7 @@ class Decision::Impl {
       b.rows = sparse_columns_.data() + begin;
       b.n_rows = end - begin;
       b.epilogue = epilogue_;
-      b.out = out;
-      table_.sparse_block(b);
+      table_.sparse_block(b, out);
     } else {
       simd::DenseBlock<T> b;
       b.queries = work.dense.values_from(0);

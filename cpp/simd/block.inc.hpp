@@ -123,29 +123,66 @@ MAXMARGIN_INLINE void sparse_sum(const T* values, std::int64_t n, const Line& li
   unroll<W>([&](auto v) { total[v] = (sum[0][v] + sum[1][v]) + (sum[2][v] + sum[3][v]); });
 }
 
-// A row of the data against the dense columns of the queries: sums over its non-zeros only.
-template <Transform F, class T> void sparse_block_of(const SparseBlock<T>& block) {
+// Kernel values of one row of the data with all queries, summed over the row's non-zeros only.
+template <Transform F, bool HasSlots, class T>
+MAXMARGIN_INLINE void sparse_values(const SparseBlock<T>& block, index_t row, Vec<T>* values) {
   using V = Vec<T>;
   constexpr int W = static_cast<int>(kSparseQueries<T>) / V::size;
-  alignas(64) T values[kSparseQueries<T>];
-  for (index_t c = 0; c < block.n_rows; ++c) {
-    const index_t row = block.rows[c];
-    const std::int64_t begin = block.indptr[row];
-    const std::int32_t* indices = block.indices + begin;
-    V sum[W];
-    sparse_sum<W>(
-        block.values + begin, block.indptr[row + 1] - begin,
-        [&](std::int64_t k, auto v) {
-          return V::load(block.table + indices[k] * kSparseQueries<T> + v * V::size);
-        },
-        sum);
-    const V half_norm = V::fill(block.half_norms[row]);
+  const std::int64_t begin = block.indptr[row];
+  const std::int32_t* indices = block.indices + begin;
+  sparse_sum<W>(
+      block.values + begin, block.indptr[row + 1] - begin,
+      [&](std::int64_t k, auto v) {
+        const index_t line = HasSlots ? block.slots[indices[k]] : indices[k];
+        return V::load(block.table + line * kSparseQueries<T> + v * V::size);
+      },
+      values);
+  const V half_norm = V::fill(block.half_norms[row]);
+  unroll<W>([&](auto v) {
+    values[v] = transform<F>(
+        values[v], V::load(block.query_half_norms + v * V::size) + half_norm, block.epilogue);
+  });
+}
+
+// Values come with the queries side by side, and are stored with the columns side by side: a square of
+// lanes is turned at a time.
+template <Transform F, bool HasSlots, class T>
+void sparse_block_of(const SparseBlock<T>& block, T* const* out) {
+  using V = Vec<T>;
+  constexpr int W = static_cast<int>(kSparseQueries<T>) / V::size;
+  for (index_t c = 0; c < block.n_rows; c += V::size) {
+    V values[V::size][W];
+    for (int k = 0; k < V::size; ++k)
+      sparse_values<F, HasSlots>(block, block.rows[c + k], values[k]);
     unroll<W>([&](auto v) {
-      transform<F>(sum[v], V::load(block.query_half_norms + v * V::size) + half_norm,
-                   block.epilogue)
-          .store(values + v * V::size);
+      V square[V::size];
+      unroll<V::size>([&](auto k) { square[k] = values[k][v]; });
+      transpose(square);
+      unroll<V::size>([&](auto k) {
+        const index_t r = v * V::size + k;
+        if (r < block.n_queries) square[k].store(out[r] + c);
+      });
     });
-    for (index_t r = 0; r < block.n_queries; ++r) block.out[r][block.column + c] = values[r];
+  }
+}
+
+template <Transform F, bool HasSlots, class T>
+void sparse_add_of(const SparseBlock<T>& block, const T* coef, T* out) {
+  using V = Vec<T>;
+  constexpr int W = static_cast<int>(kSparseQueries<T>) / V::size;
+  V factor[W];
+  unroll<W>([&](auto v) { factor[v] = V::load(coef + v * V::size); });
+  for (index_t c = 0; c < block.n_rows; c += V::size) {
+    V sums[V::size];
+    for (int k = 0; k < V::size; ++k) {
+      V values[W];
+      sparse_values<F, HasSlots>(block, block.rows[c + k], values);
+      V sum = values[0] * factor[0];
+      unroll<W - 1>([&](auto v) { sum = fma(values[v + 1], factor[v + 1], sum); });
+      sums[k] = sum;
+    }
+    sum_lanes(sums);
+    (V::load(out + c) + sums[0]).store(out + c);
   }
 }
 
@@ -162,17 +199,32 @@ template <class T> void dense_block(const DenseBlock<T>& block) {
   }
 }
 
-template <class T> void sparse_block(const SparseBlock<T>& block) {
+// Calls run<F, HasSlots>() for what the block asks.
+template <Transform F, class T, class Run>
+MAXMARGIN_INLINE void with_slots(const SparseBlock<T>& block, const Run& run) {
+  if (block.slots != nullptr) run.template operator()<F, true>();
+  else run.template operator()<F, false>();
+}
+template <class T, class Run>
+MAXMARGIN_INLINE void sparse_dispatch(const SparseBlock<T>& block, const Run& run) {
   switch (block.epilogue.transform) {
-  case Transform::identity:
-    return sparse_block_of<Transform::identity>(block);
-  case Transform::power:
-    return sparse_block_of<Transform::power>(block);
-  case Transform::gaussian:
-    return sparse_block_of<Transform::gaussian>(block);
-  case Transform::tanh:
-    return sparse_block_of<Transform::tanh>(block);
+  case Transform::identity: return with_slots<Transform::identity>(block, run);
+  case Transform::power: return with_slots<Transform::power>(block, run);
+  case Transform::gaussian: return with_slots<Transform::gaussian>(block, run);
+  case Transform::tanh: return with_slots<Transform::tanh>(block, run);
   }
+}
+
+template <class T> void sparse_block(const SparseBlock<T>& block, T* const* out) {
+  sparse_dispatch(block, [&]<Transform F, bool HasSlots>() {
+    sparse_block_of<F, HasSlots>(block, out);
+  });
+}
+
+template <class T> void sparse_add(const SparseBlock<T>& block, const T* coef, T* out) {
+  sparse_dispatch(block, [&]<Transform F, bool HasSlots>() {
+    sparse_add_of<F, HasSlots>(block, coef, out);
+  });
 }
 
 template <class T> void panel_half_norms(const T* panel, index_t depth, T* half_norms) {

@@ -35,12 +35,13 @@ template <Real T> struct DenseBlock {
   index_t column = 0;
 };
 
-// The same for sparse rows. `table` holds kSparseQueries<T> queries as dense columns: line k has
-// the values that they have at feature k.
+// The same for sparse rows. `table` holds kSparseQueries<T> queries as dense columns: line k has the
+// values that they have at feature k; with `slots`, line slots[k], and line 0 is zero.
 template <Real T> inline constexpr index_t kSparseQueries = 2 * kLane<T>;
 
 template <Real T> struct SparseBlock {
   const T* table = nullptr;
+  const std::int32_t* slots = nullptr;
   const T* query_half_norms = nullptr; // kSparseQueries of them
   index_t n_queries = 0;               // at most kSparseQueries
   const T* values = nullptr;
@@ -48,16 +49,18 @@ template <Real T> struct SparseBlock {
   const std::int64_t* indptr = nullptr;
   const T* half_norms = nullptr; // by row
   const index_t* rows = nullptr; // the rows to evaluate
-  index_t n_rows = 0;
+  index_t n_rows = 0;            // a multiple of kLane<T>
   Epilogue<T> epilogue;
-  T* const* out = nullptr;
-  index_t column = 0; // out[r][column + c] = K(query r, rows[c])
 };
 
 template <Real T> struct RealTable {
   index_t tile_rows = 0;
   void (*dense_block)(const DenseBlock<T>&) = nullptr;
-  void (*sparse_block)(const SparseBlock<T>&) = nullptr;
+  // out[r][c] = K(query r, rows[c]) for r < n_queries.
+  void (*sparse_block)(const SparseBlock<T>&, T* const* out) = nullptr;
+  // out[c] += sum_r coef[r] K(query r, rows[c]), without storing the values; coef has kSparseQueries
+  // numbers.
+  void (*sparse_add)(const SparseBlock<T>&, const T* coef, T* out) = nullptr;
   // Half the squared norms of a panel's rows, summed in the order of dense_block, so that
   // dot(x, x) - 2 half_norm(x) is exactly 0; likewise for one sparse row.
   void (*panel_half_norms)(const T* panel, index_t depth, T* half_norms) = nullptr;

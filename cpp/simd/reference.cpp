@@ -37,16 +37,28 @@ template <Real T> void dense_block(const DenseBlock<T>& block) {
       }
 }
 
-template <Real T> void sparse_block(const SparseBlock<T>& block) {
+template <Real T> T sparse_value(const SparseBlock<T>& block, index_t r, index_t row) {
+  T dot = 0;
+  for (std::int64_t k = block.indptr[row]; k < block.indptr[row + 1]; ++k) {
+    const index_t feature = block.indices[k];
+    const index_t line = block.slots != nullptr ? block.slots[feature] : feature;
+    dot += block.values[k] * block.table[line * kSparseQueries<T> + r];
+  }
+  return value_of(block.epilogue, dot, block.query_half_norms[r] + block.half_norms[row]);
+}
+
+template <Real T> void sparse_block(const SparseBlock<T>& block, T* const* out) {
   for (index_t c = 0; c < block.n_rows; ++c)
-    for (index_t r = 0; r < block.n_queries; ++r) {
-      const index_t row = block.rows[c];
-      T dot = 0;
-      for (std::int64_t k = block.indptr[row]; k < block.indptr[row + 1]; ++k)
-        dot += block.values[k] * block.table[block.indices[k] * kSparseQueries<T> + r];
-      block.out[r][block.column + c] =
-          value_of(block.epilogue, dot, block.query_half_norms[r] + block.half_norms[row]);
-    }
+    for (index_t r = 0; r < block.n_queries; ++r) out[r][c] = sparse_value(block, r, block.rows[c]);
+}
+
+template <Real T> void sparse_add(const SparseBlock<T>& block, const T* coef, T* out) {
+  for (index_t c = 0; c < block.n_rows; ++c) {
+    T sum = 0;
+    for (index_t r = 0; r < block.n_queries; ++r)
+      sum += coef[r] * sparse_value(block, r, block.rows[c]);
+    out[c] += sum;
+  }
 }
 
 template <Real T> void panel_half_norms(const T* panel, index_t depth, T* half_norms) {
@@ -137,6 +149,7 @@ template <Real T> constexpr RealTable<T> real_table() {
   table.tile_rows = kTileRows;
   table.dense_block = dense_block<T>;
   table.sparse_block = sparse_block<T>;
+  table.sparse_add = sparse_add<T>;
   table.panel_half_norms = panel_half_norms<T>;
   table.sparse_half_norm = sparse_half_norm<T>;
   table.dot = dot<T>;

@@ -78,5 +78,46 @@ template <int N, class F> MAXMARGIN_INLINE void unroll(const F& f) {
   unroll_from<0, N>(f);
 }
 
+// Lane l of the result is a[l + from_a] where the block of `stride` lanes that holds l is even, else
+// b[l + from_b].
+template <int... I> struct Lanes {};
+template <int N, int... I> struct MakeLanes : MakeLanes<N - 1, N - 1, I...> {};
+template <int... I> struct MakeLanes<0, I...> {
+  using type = Lanes<I...>;
+};
+template <int stride, int from_a, int from_b, class T, int... I>
+MAXMARGIN_INLINE Vec<T> blend_lanes(Vec<T> a, Vec<T> b, Lanes<I...>) {
+  return {__builtin_shufflevector(
+      a.raw, b.raw, (I / stride % 2 == 0 ? I + from_a : Vec<T>::size + I + from_b)...)};
+}
+
+// Lane l of v[0] becomes the sum of the lanes of v[l]: the sums of Vec<T>::size vectors at once.
+template <int stride = 1, class T> MAXMARGIN_INLINE void sum_lanes(Vec<T>* v) {
+  using All = typename MakeLanes<Vec<T>::size>::type;
+  if constexpr (stride < Vec<T>::size) {
+    unroll<Vec<T>::size / stride / 2>([&](auto k) {
+      const Vec<T> a = v[2 * stride * k], b = v[2 * stride * k + stride];
+      v[2 * stride * k] = blend_lanes<stride, 0, -stride>(a, b, All{}) +
+                          blend_lanes<stride, stride, 0>(a, b, All{});
+    });
+    sum_lanes<2 * stride>(v);
+  }
+}
+
+// Rows become columns: lane l of v[k] and lane k of v[l] change places.
+template <int stride = 1, class T> MAXMARGIN_INLINE void transpose(Vec<T>* v) {
+  using All = typename MakeLanes<Vec<T>::size>::type;
+  if constexpr (stride < Vec<T>::size) {
+    unroll<Vec<T>::size>([&](auto k) {
+      if constexpr (k / stride % 2 == 0) {
+        const Vec<T> a = v[k], b = v[k + stride];
+        v[k] = blend_lanes<stride, 0, -stride>(a, b, All{});
+        v[k + stride] = blend_lanes<stride, stride, 0>(a, b, All{});
+      }
+    });
+    transpose<2 * stride>(v);
+  }
+}
+
 } // namespace
 } // namespace maxmargin

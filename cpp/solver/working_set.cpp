@@ -1,11 +1,22 @@
 #include "solver/working_set.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace maxmargin {
+namespace {
+
+// The square block may have this many values for every variable of the problem.
+constexpr double kBlockValuesPerVariable = 1024.0;
+
+} // namespace
 
 WorkingSet::WorkingSet(index_t n_variables)
-    : is_chosen_(static_cast<std::size_t>(n_variables), 0) {}
+    : largest_size_(std::clamp<index_t>(
+          static_cast<index_t>(
+              std::sqrt(kBlockValuesPerVariable * static_cast<double>(n_variables))),
+          2048, 8192)),
+      is_chosen_(static_cast<std::size_t>(n_variables), 0) {}
 
 const std::vector<index_t>& WorkingSet::select(const simd::PairView& view,
                                                const simd::Violation& ends) {
@@ -36,8 +47,8 @@ void WorkingSet::keep_free(const simd::PairView& view) {
     if (view.beta[t] > view.lower[t] && view.beta[t] < view.upper[t]) kept_.push_back(t);
   const index_t n_free = static_cast<index_t>(kept_.size());
   if (2 * n_free > size_limit_ && size_limit_ >= kUsualSize)
-    size_limit_ = std::min(kLargestSize, 2 * size_limit_);
-  const index_t most = size_limit_ * 3 / 4;
+    size_limit_ = std::min(largest_size_, 2 * size_limit_);
+  const index_t most = size_limit_ / 2;
   if (n_free <= most) return;
   // Those that are furthest from the level where the free variables should lie matter most.
   double mean = 0.0;

@@ -11,7 +11,8 @@ namespace maxmargin {
 // most, half of them wanting to grow (I_up) and half to fall (I_low).
 //
 // The block begins small and doubles: the first sets are nearly arbitrary, and problems with few
-// support vectors never need a large one. It outgrows kUsualSize only when free variables crowd it.
+// support vectors never need a large one. It outgrows kUsualSize only when free variables crowd it, and
+// then so far that its square kernel block takes a few kilobytes for every variable of the problem.
 class WorkingSet {
  public:
   explicit WorkingSet(index_t n_variables);
@@ -26,7 +27,6 @@ class WorkingSet {
  private:
   static constexpr index_t kFirstSize = 64;
   static constexpr index_t kUsualSize = 512;
-  static constexpr index_t kLargestSize = 2048;
 
   struct Candidate {
     double key;
@@ -36,6 +36,7 @@ class WorkingSet {
   void add_violators(std::vector<Candidate>& candidates, index_t count);
 
   index_t size_limit_ = kFirstSize;
+  index_t largest_size_;
   std::vector<index_t> set_;
   std::vector<index_t> kept_;
   std::vector<char> is_chosen_;
