@@ -61,8 +61,9 @@ py::array sparse_block(const simd::KernelTable& target, const MatrixView& A, con
   const Scaling scaling = scaling_of(B, false);
   std::vector<index_t> rows = identity_order(n_rows(B));
   rows.resize(static_cast<std::size_t>(round_up(n_rows(B), kLane<T>)), n_rows(B) - 1);
-  const PackedCsr<T> queries(A, identity_order(n_rows(A)), scaling, table);
-  const PackedCsr<T> columns(B, identity_order(n_rows(B)), scaling, table);
+  const FeatureOrder order(B);
+  const PackedCsr<T> queries(A, identity_order(n_rows(A)), scaling, order, table);
+  const PackedCsr<T> columns(B, identity_order(n_rows(B)), scaling, order, table);
   const index_t width = static_cast<index_t>(rows.size());
   std::vector<T> values(static_cast<std::size_t>(n_rows(A) * width));
   std::vector<T> sums(static_cast<std::size_t>(width), T(0));

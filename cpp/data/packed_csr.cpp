@@ -1,16 +1,37 @@
 #include "data/packed_csr.hpp"
 
 #include "base/error.hpp"
+#include "base/random.hpp"
 #include "data/scaling.hpp"
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace maxmargin {
 
+FeatureOrder::FeatureOrder(const MatrixView& X) {
+  if (n_cols(X) <= kMostDirectLines) return;
+  std::vector<index_t> count(static_cast<std::size_t>(n_cols(X)), 0);
+  std::visit(
+      [&](const auto& view) {
+        const Scaling none;
+        for (index_t i = 0; i < view.rows; ++i)
+          for_each_feature<double>(view, i, none,
+                                   [&](index_t k, double x) { count[k] += x != 0.0; });
+      },
+      X);
+  std::vector<index_t> features = identity_order(n_cols(X));
+  std::stable_sort(features.begin(), features.end(),
+                   [&](index_t a, index_t b) { return count[a] > count[b]; });
+  rank_.resize(features.size());
+  for (std::size_t r = 0; r < features.size(); ++r)
+    rank_[features[r]] = static_cast<std::int32_t>(r);
+}
+
 template <Real T>
 PackedCsr<T>::PackedCsr(const MatrixView& X, std::span<const index_t> rows, const Scaling& scaling,
-                        const simd::RealTable<T>& table)
+                        const FeatureOrder& order, const simd::RealTable<T>& table)
     : cols_(n_cols(X)) {
   require(cols_ <= std::numeric_limits<std::int32_t>::max(),
           "sparse X may have at most 2147483647 features, got " + std::to_string(cols_));
@@ -26,12 +47,17 @@ PackedCsr<T>::PackedCsr(const MatrixView& X, std::span<const index_t> rows, cons
           values.reserve(nnz);
           indices.reserve(nnz);
         }
+        std::vector<std::pair<std::int32_t, T>> row;
         for (const index_t i : rows) {
+          row.clear();
           for_each_feature<T>(view, i, scaling, [&](index_t k, T x) {
-            if (x == T(0)) return;
-            values.push_back(x);
-            indices.push_back(static_cast<std::int32_t>(k));
+            if (x != T(0)) row.push_back({order(k), x});
           });
+          if (!order.keeps_order()) std::sort(row.begin(), row.end());
+          for (const auto& [k, x] : row) {
+            indices.push_back(k);
+            values.push_back(x);
+          }
           const std::int64_t begin = indptr_.back();
           indptr_.push_back(static_cast<std::int64_t>(values.size()));
           half_norms_.push_back(
@@ -85,7 +111,7 @@ void QueryTable<T>::set(const PackedCsr<T>& source, std::span<const index_t> row
   for (std::size_t q = 0; q < rows.size(); ++q) {
     for (std::int64_t e = source.indptr()[rows[q]]; e < source.indptr()[rows[q] + 1]; ++e) {
       const std::int32_t k = source.indices()[e];
-      if (k >= cols) break;
+      if (k >= cols) continue;
       line_of(k)[q] = source.values()[e];
     }
     half_norms_[q] = source.half_norms()[rows[q]];

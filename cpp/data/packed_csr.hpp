@@ -10,13 +10,34 @@
 
 namespace maxmargin {
 
+// With more features than this, an array of one line for each would fall out of the caches.
+inline constexpr index_t kMostDirectLines = 4096;
+
+// Features renumbered by falling number of samples that have them. A few features of a text make up
+// most of its entries; side by side they stay in the processor's caches. Empty: the features' own
+// order.
+class FeatureOrder {
+ public:
+  FeatureOrder() = default;
+  // Of the samples' features, when they are too many to stay in a cache by themselves.
+  explicit FeatureOrder(const MatrixView& X);
+
+  std::int32_t operator()(index_t feature) const {
+    return rank_.empty() ? static_cast<std::int32_t>(feature) : rank_[feature];
+  }
+  bool keeps_order() const { return rank_.empty(); }
+
+ private:
+  std::vector<std::int32_t> rank_;
+};
+
 // Samples in the form that sparse_block reads: the non-zero values in the solver's type, 32-bit
 // columns and half squared norms by row.
 template <Real T> class PackedCsr {
  public:
   PackedCsr() = default;
   PackedCsr(const MatrixView& X, std::span<const index_t> rows, const Scaling& scaling,
-            const simd::RealTable<T>& table);
+            const FeatureOrder& order, const simd::RealTable<T>& table);
 
   index_t rows() const { return static_cast<index_t>(indptr_.size()) - 1; }
   index_t cols() const { return cols_; }
@@ -35,22 +56,20 @@ template <Real T> class PackedCsr {
 };
 
 // A few queries spread out as dense columns: a line holds their values at one feature. With many
-// features only those that a query has get a line, and slots() tells which, so that the lines stay in
-// the processor's near caches. Clearing it costs only the features that are set.
+// features only those that a query has get a line, and slots() tells which, so that the lines stay
+// in the processor's near caches. Clearing it costs only the features that are set.
 template <Real T> class QueryTable {
  public:
   static constexpr index_t kQueries = simd::kSparseQueries<T>;
 
-  // Requires rows.size() <= kQueries; columns of `source` beyond `cols` are left out (the other side
-  // has nothing there).
+  // Requires rows.size() <= kQueries; columns of `source` beyond `cols` are left out (the other
+  // side has nothing there).
   void set(const PackedCsr<T>& source, std::span<const index_t> rows, index_t cols);
 
   // Fills in the query side of the block.
   void describe(simd::SparseBlock<T>& block) const;
 
  private:
-  static constexpr index_t kMostDirectLines = 4096;
-
   void clear();
   T* line_of(std::int32_t feature);
 

@@ -113,32 +113,34 @@ void KernelMatrix::add_piece(std::span<const index_t> rows, std::span<const doub
 
   const index_t row_chunk = kernel.row_chunk();
   const index_t column_chunk = kernel.column_chunk();
-  parallel_ranges(size(), column_chunk, threads_for(rows.size()), [&](index_t begin, index_t end, int thread) {
-    std::vector<double>& scratch = scratch_[thread];
-    scratch.resize(static_cast<std::size_t>(row_chunk * column_chunk));
-    std::vector<double*> strip(rows.size());
-    std::vector<double*> fresh_strip(static_cast<std::size_t>(row_chunk));
-    for (index_t c = begin; c < end; c += column_chunk) {
-      const index_t width = std::min(column_chunk, end - c);
-      for (index_t r = 0; r < n; ++r)
-        if (stored[r] != nullptr) strip[r] = stored[r] + c;
-      // Compute a chunk of the missing rows, then add every row up to the next missing one.
-      index_t done = 0;
-      for (index_t f = 0; f < n_fresh; f += row_chunk) {
-        const index_t count = std::min(row_chunk, n_fresh - f);
-        for (index_t k = 0; k < count; ++k) {
-          const index_t r = fresh[f + k];
-          if (stored[r] == nullptr) strip[r] = scratch.data() + k * column_chunk;
-          fresh_strip[k] = strip[r];
+  parallel_ranges(
+      size(), column_chunk, threads_for(rows.size()), [&](index_t begin, index_t end, int thread) {
+        std::vector<double>& scratch = scratch_[thread];
+        scratch.resize(static_cast<std::size_t>(row_chunk * column_chunk));
+        std::vector<double*> strip(rows.size());
+        std::vector<double*> fresh_strip(static_cast<std::size_t>(row_chunk));
+        for (index_t c = begin; c < end; c += column_chunk) {
+          const index_t width = std::min(column_chunk, end - c);
+          for (index_t r = 0; r < n; ++r)
+            if (stored[r] != nullptr) strip[r] = stored[r] + c;
+          // Compute a chunk of the missing rows, then add every row up to the next missing one.
+          index_t done = 0;
+          for (index_t f = 0; f < n_fresh; f += row_chunk) {
+            const index_t count = std::min(row_chunk, n_fresh - f);
+            for (index_t k = 0; k < count; ++k) {
+              const index_t r = fresh[f + k];
+              if (stored[r] == nullptr) strip[r] = scratch.data() + k * column_chunk;
+              fresh_strip[k] = strip[r];
+            }
+            kernel.evaluate(f, count, c, c + width, fresh_strip.data(), thread);
+            const index_t until = f + count < n_fresh ? fresh[f + count] : n;
+            table_.add_rows(strip.data() + done, coef.data() + done, until - done, out + c, 0,
+                            width);
+            done = until;
+          }
+          table_.add_rows(strip.data() + done, coef.data() + done, n - done, out + c, 0, width);
         }
-        kernel.evaluate(f, count, c, c + width, fresh_strip.data(), thread);
-        const index_t until = f + count < n_fresh ? fresh[f + count] : n;
-        table_.add_rows(strip.data() + done, coef.data() + done, until - done, out + c, 0, width);
-        done = until;
-      }
-      table_.add_rows(strip.data() + done, coef.data() + done, n - done, out + c, 0, width);
-    }
-  });
+      });
 }
 
 void KernelMatrix::restrict_to(std::span<const index_t> columns) {

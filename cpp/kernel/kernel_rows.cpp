@@ -23,6 +23,28 @@ constexpr index_t kQueryBytes = 256 * 1024;
 constexpr index_t kDenseColumnChunk = 16 * kLane<T>;
 constexpr index_t kSparseColumnChunk = 1024;
 
+// A symmetric n x n block from the values on and right of its diagonal, which
+// evaluate_from(first, count, begin, rows, thread) computes: rows[r][c] = K(first + r, begin + c)
+// for every column from `begin` on.
+template <class F>
+void upper_triangle(index_t n, index_t row_chunk, T* out, index_t stride, int threads,
+                    const F& evaluate_from) {
+  const index_t n_chunks = (n + row_chunk - 1) / row_chunk;
+  parallel_for(n_chunks, threads, [&](index_t chunk, int thread) {
+    const index_t first = chunk * row_chunk, count = std::min(row_chunk, n - first);
+    const index_t begin = first / kLane<T> * kLane<T>;
+    std::vector<T*> rows;
+    for (index_t r = first; r < first + count; ++r) rows.push_back(out + r * stride + begin);
+    evaluate_from(first, count, begin, rows.data(), thread);
+  });
+  parallel_for(n_chunks, threads, [&](index_t chunk, int) {
+    const index_t first = chunk * row_chunk, end = std::min(first + row_chunk, n);
+    for (index_t c = 0; c < end; ++c)
+      for (index_t r = std::max(first, c + 1); r < end; ++r)
+        out[r * stride + c] = out[c * stride + r];
+  });
+}
+
 class DenseKernelRows final : public KernelRows {
  public:
   DenseKernelRows(std::vector<const T*> panels, PackedDense<T> owned, index_t depth,
@@ -51,15 +73,10 @@ class DenseKernelRows final : public KernelRows {
     const PackedDense<T> columns(panels_, depth_, rows_);
     std::vector<const T*> panels;
     for (index_t p = 0; p < columns.n_panels(); ++p) panels.push_back(columns.panel(p));
-    const index_t n = queries_.rows();
-    std::vector<T*> rows;
-    for (index_t r = 0; r < n; ++r) rows.push_back(out + r * stride);
-    const index_t n_chunks = (n + row_chunk_ - 1) / row_chunk_;
-    parallel_for(n_chunks, threads, [&](index_t chunk, int) {
-      const index_t first = chunk * row_chunk_;
-      table_.dense_block(
-          block(first, std::min(row_chunk_, n - first), panels, rows.data() + first));
-    });
+    const auto evaluate_from = [&](index_t first, index_t n, index_t begin, T* const* rows, int) {
+      table_.dense_block(block(first, n, std::span(panels).subspan(begin / kLane<T>), rows));
+    };
+    upper_triangle(queries_.rows(), row_chunk_, out, stride, threads, evaluate_from);
   }
 
   std::unique_ptr<KernelRows> restricted(std::span<const index_t> columns) const override {
@@ -140,16 +157,12 @@ class SparseKernelRows final : public KernelRows {
     const index_t n = static_cast<index_t>(queries_.size());
     std::vector<index_t> columns = queries_;
     columns.resize(static_cast<std::size_t>(round_up(n, kLane<T>)), queries_.front());
-    std::vector<T*> rows;
-    for (index_t r = 0; r < n; ++r) rows.push_back(out + r * stride);
-    const index_t n_chunks = (n + row_chunk_ - 1) / row_chunk_;
-    parallel_for(n_chunks, std::min<int>(threads, static_cast<int>(tables_.size())),
-                 [&](index_t chunk, int thread) {
-                   const index_t first = chunk * row_chunk_;
-                   table_.sparse_block(
-                       block(first, std::min(row_chunk_, n - first), columns, thread),
-                       rows.data() + first);
-                 });
+    const auto evaluate_from = [&](index_t first, index_t count, index_t begin, T* const* rows,
+                                   int thread) {
+      table_.sparse_block(block(first, count, std::span(columns).subspan(begin), thread), rows);
+    };
+    upper_triangle(n, row_chunk_, out, stride,
+                   std::min<int>(threads, static_cast<int>(tables_.size())), evaluate_from);
   }
 
   std::unique_ptr<KernelRows> restricted(std::span<const index_t> columns) const override {
@@ -231,7 +244,8 @@ class PackedSparseSamples final : public PackedSamples {
       : begin_(order.begin) {
     const Scaling scaling = scaling_of(X, false);
     epilogue_ = epilogue_of<T>(kernel, scaling);
-    packed_ = PackedCsr<T>(X, order.rows, scaling, simd::real_table<T>(simd::active_table()));
+    packed_ = PackedCsr<T>(X, order.rows, scaling, FeatureOrder(X),
+                           simd::real_table<T>(simd::active_table()));
   }
 
   std::unique_ptr<KernelRows> rows(std::span<const index_t> segments, int threads) const override {

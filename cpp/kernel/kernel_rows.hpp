@@ -34,8 +34,8 @@ class KernelRows {
 
   // Whether add() is there: sums of kernel values that are never stored.
   virtual bool adds_directly() const { return false; }
-  // out[c] += sum_r coef[r] K(query first + r, column begin + c), with the requirements of evaluate;
-  // the sum over r is taken first.
+  // out[c] += sum_r coef[r] K(query first + r, column begin + c), with the requirements of
+  // evaluate; the sum over r is taken first.
   virtual void add(index_t first, index_t n, index_t begin, index_t end, const double* coef,
                    double* out, int thread);
 

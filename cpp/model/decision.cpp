@@ -62,7 +62,8 @@ class Decision::Impl {
     scaling_ = scaling_of(support_vectors, !sparse_ && is_translation_invariant(kernel.type));
     epilogue_ = epilogue_of<T>(kernel, scaling_);
     if (sparse_) {
-      csr_ = PackedCsr<T>(support_vectors, columns_.row, scaling_, table_);
+      feature_order_ = FeatureOrder(support_vectors);
+      csr_ = PackedCsr<T>(support_vectors, columns_.row, scaling_, feature_order_, table_);
       sparse_columns_.resize(static_cast<std::size_t>(columns_.size()));
       for (index_t c = 0; c < columns_.size(); ++c) sparse_columns_[c] = c;
     } else {
@@ -105,7 +106,7 @@ class Decision::Impl {
       numbers[r] = r;
     }
     if (sparse_) {
-      const PackedCsr<T> queries(X, rows, scaling_, table_);
+      const PackedCsr<T> queries(X, rows, scaling_, feature_order_, table_);
       work.sparse.set(queries, numbers, n_features_);
     } else {
       const PackedDense<T> queries(X, rows, scaling_, table_, 1);
@@ -176,6 +177,7 @@ class Decision::Impl {
   bool sparse_;
   PackedDense<T> dense_;
   std::vector<const T*> panels_;
+  FeatureOrder feature_order_;
   PackedCsr<T> csr_;
   std::vector<index_t> sparse_columns_;
 };

@@ -139,13 +139,13 @@ MAXMARGIN_INLINE void sparse_values(const SparseBlock<T>& block, index_t row, Ve
       values);
   const V half_norm = V::fill(block.half_norms[row]);
   unroll<W>([&](auto v) {
-    values[v] = transform<F>(
-        values[v], V::load(block.query_half_norms + v * V::size) + half_norm, block.epilogue);
+    values[v] = transform<F>(values[v], V::load(block.query_half_norms + v * V::size) + half_norm,
+                             block.epilogue);
   });
 }
 
-// Values come with the queries side by side, and are stored with the columns side by side: a square of
-// lanes is turned at a time.
+// Values come with the queries side by side, and are stored with the columns side by side: a square
+// of lanes is turned at a time.
 template <Transform F, bool HasSlots, class T>
 void sparse_block_of(const SparseBlock<T>& block, T* const* out) {
   using V = Vec<T>;
@@ -202,29 +202,33 @@ template <class T> void dense_block(const DenseBlock<T>& block) {
 // Calls run<F, HasSlots>() for what the block asks.
 template <Transform F, class T, class Run>
 MAXMARGIN_INLINE void with_slots(const SparseBlock<T>& block, const Run& run) {
-  if (block.slots != nullptr) run.template operator()<F, true>();
-  else run.template operator()<F, false>();
+  if (block.slots != nullptr)
+    run.template operator()<F, true>();
+  else
+    run.template operator()<F, false>();
 }
 template <class T, class Run>
 MAXMARGIN_INLINE void sparse_dispatch(const SparseBlock<T>& block, const Run& run) {
   switch (block.epilogue.transform) {
-  case Transform::identity: return with_slots<Transform::identity>(block, run);
-  case Transform::power: return with_slots<Transform::power>(block, run);
-  case Transform::gaussian: return with_slots<Transform::gaussian>(block, run);
-  case Transform::tanh: return with_slots<Transform::tanh>(block, run);
+  case Transform::identity:
+    return with_slots<Transform::identity>(block, run);
+  case Transform::power:
+    return with_slots<Transform::power>(block, run);
+  case Transform::gaussian:
+    return with_slots<Transform::gaussian>(block, run);
+  case Transform::tanh:
+    return with_slots<Transform::tanh>(block, run);
   }
 }
 
 template <class T> void sparse_block(const SparseBlock<T>& block, T* const* out) {
-  sparse_dispatch(block, [&]<Transform F, bool HasSlots>() {
-    sparse_block_of<F, HasSlots>(block, out);
-  });
+  sparse_dispatch(block,
+                  [&]<Transform F, bool HasSlots>() { sparse_block_of<F, HasSlots>(block, out); });
 }
 
 template <class T> void sparse_add(const SparseBlock<T>& block, const T* coef, T* out) {
-  sparse_dispatch(block, [&]<Transform F, bool HasSlots>() {
-    sparse_add_of<F, HasSlots>(block, coef, out);
-  });
+  sparse_dispatch(
+      block, [&]<Transform F, bool HasSlots>() { sparse_add_of<F, HasSlots>(block, coef, out); });
 }
 
 template <class T> void panel_half_norms(const T* panel, index_t depth, T* half_norms) {

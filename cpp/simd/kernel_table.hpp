@@ -35,8 +35,8 @@ template <Real T> struct DenseBlock {
   index_t column = 0;
 };
 
-// The same for sparse rows. `table` holds kSparseQueries<T> queries as dense columns: line k has the
-// values that they have at feature k; with `slots`, line slots[k], and line 0 is zero.
+// The same for sparse rows. `table` holds kSparseQueries<T> queries as dense columns: line k has
+// the values that they have at feature k; with `slots`, line slots[k], and line 0 is zero.
 template <Real T> inline constexpr index_t kSparseQueries = 2 * kLane<T>;
 
 template <Real T> struct SparseBlock {
@@ -58,8 +58,8 @@ template <Real T> struct RealTable {
   void (*dense_block)(const DenseBlock<T>&) = nullptr;
   // out[r][c] = K(query r, rows[c]) for r < n_queries.
   void (*sparse_block)(const SparseBlock<T>&, T* const* out) = nullptr;
-  // out[c] += sum_r coef[r] K(query r, rows[c]), without storing the values; coef has kSparseQueries
-  // numbers.
+  // out[c] += sum_r coef[r] K(query r, rows[c]), without storing the values; coef has
+  // kSparseQueries numbers.
   void (*sparse_add)(const SparseBlock<T>&, const T* coef, T* out) = nullptr;
   // Half the squared norms of a panel's rows, summed in the order of dense_block, so that
   // dot(x, x) - 2 half_norm(x) is exactly 0; likewise for one sparse row.

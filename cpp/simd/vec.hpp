@@ -78,8 +78,8 @@ template <int N, class F> MAXMARGIN_INLINE void unroll(const F& f) {
   unroll_from<0, N>(f);
 }
 
-// Lane l of the result is a[l + from_a] where the block of `stride` lanes that holds l is even, else
-// b[l + from_b].
+// Lane l of the result is a[l + from_a] where the block of `stride` lanes that holds l is even,
+// else b[l + from_b].
 template <int... I> struct Lanes {};
 template <int N, int... I> struct MakeLanes : MakeLanes<N - 1, N - 1, I...> {};
 template <int... I> struct MakeLanes<0, I...> {

@@ -12,10 +12,10 @@ constexpr double kBlockValuesPerVariable = 1024.0;
 } // namespace
 
 WorkingSet::WorkingSet(index_t n_variables)
-    : largest_size_(std::clamp<index_t>(
-          static_cast<index_t>(
-              std::sqrt(kBlockValuesPerVariable * static_cast<double>(n_variables))),
-          2048, 8192)),
+    : largest_size_(
+          std::clamp<index_t>(static_cast<index_t>(std::sqrt(kBlockValuesPerVariable *
+                                                             static_cast<double>(n_variables))),
+                              2048, 8192)),
       is_chosen_(static_cast<std::size_t>(n_variables), 0) {}
 
 const std::vector<index_t>& WorkingSet::select(const simd::PairView& view,

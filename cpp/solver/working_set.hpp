@@ -11,8 +11,9 @@ namespace maxmargin {
 // most, half of them wanting to grow (I_up) and half to fall (I_low).
 //
 // The block begins small and doubles: the first sets are nearly arbitrary, and problems with few
-// support vectors never need a large one. It outgrows kUsualSize only when free variables crowd it, and
-// then so far that its square kernel block takes a few kilobytes for every variable of the problem.
+// support vectors never need a large one. It outgrows kUsualSize only when free variables crowd it,
+// and then so far that its square kernel block takes a few kilobytes for every variable of the
+// problem.
 class WorkingSet {
  public:
   explicit WorkingSet(index_t n_variables);
