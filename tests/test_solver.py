@@ -124,6 +124,31 @@ def test_the_objective_falls_with_every_further_step():
     assert result["stop_reason"] == ["converged"]
 
 
+@pytest.mark.parametrize("n", [1, 2, 7, 63, 64, 65, 200, 301])
+def test_cholesky_solves(n):
+    rng = np.random.default_rng(n)
+    root = rng.normal(size=(n, n + 3))
+    A, b = root @ root.T, rng.normal(size=n)
+    x = _core._internal.cholesky_solve(A, b, 0.25)
+    np.testing.assert_allclose((A + 0.25 * np.eye(n)) @ x, b, rtol=1e-8, atol=1e-8)
+
+
+def test_cholesky_tells_of_a_matrix_that_is_not_positive_definite():
+    assert _core._internal.cholesky_solve(np.diag([1.0, 1.0, -1.0]), np.ones(3), 1e-10) is None
+    assert _core._internal.cholesky_solve(np.ones((70, 70)), np.ones(70), 0.0) is None
+
+
+@pytest.mark.parametrize("C", [1e4, 1e6])
+@pytest.mark.parametrize("tol", [1e-3, 1e-7])
+def test_newton_steps_finish_what_pair_steps_would_creep_along(C, tol):
+    X, y = problem(1000, 3, seed=17, flip=0.1)
+    result = fit(X, y, C=C, gamma=1.0, tol=tol)
+    beta, signs, b = signed(result, y)
+    c_svc_checks(kernel_matrix(X, X, gamma=1.0), signs, beta, b, np.full(1000, C), tol)
+    assert result["stop_reason"] == ["converged"]
+    assert result["n_iter"][0] < 1_000_000
+
+
 def test_a_time_limit_ends_the_fit_with_a_feasible_model():
     X, y = problem(4000, 5, seed=8, flip=0.5)
     result = fit(X, y, C=1e5, gamma=5.0, time_limit=0.0)

@@ -8,6 +8,7 @@
 #include "kernel/kernel_function.hpp"
 #include "kernel/row_cache.hpp"
 #include "simd/dispatch.hpp"
+#include "solver/cholesky.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -204,6 +205,16 @@ void bind_internal(py::module_& m) {
     return simd::table_named(target).select_second(
         pair_view(beta, gradient, lower, upper, diagonal), row_i.data(), i, up);
   });
+
+  internal.def(
+      "cholesky_solve",
+      [](const Array<double>& A, const std::vector<double>& b, double ridge) -> py::object {
+        Cholesky cholesky;
+        if (!cholesky.factor(A.data(), A.shape(0), A.shape(1), ridge)) return py::none();
+        std::vector<double> x = b;
+        cholesky.solve(x);
+        return to_numpy(std::move(x));
+      });
 
   py::class_<RowCache>(internal, "RowCache")
       .def(py::init<index_t, index_t, std::size_t>(), py::arg("n_keys"), py::arg("row_length"),

@@ -4,6 +4,7 @@
 #include "base/error.hpp"
 #include "simd/dispatch.hpp"
 #include "solver/inner_smo.hpp"
+#include "solver/newton.hpp"
 #include "solver/shrinking.hpp"
 #include "solver/working_set.hpp"
 
@@ -95,8 +96,7 @@ class BlockSmo {
       if (!(std::abs(block_.diagonal[k]) < 1e150)) throw NumericError("kernel values overflow");
     }
     const double inner_tol = std::max(kInnerShare * outer_violation, 0.5 * options_.tol);
-    const InnerResult inner = solve_block(block_, inner_tol, max_iter_ - solution.n_iter, control_);
-    solution.n_iter += inner.n_iter;
+    solve_inner(inner_tol, solution);
 
     changed_.clear();
     delta_.clear();
@@ -115,6 +115,22 @@ class BlockSmo {
     return true;
   }
 
+  // Pair steps, and a Newton step whenever they have cost as much as one without finishing.
+  void solve_inner(double tol, Solution& solution) {
+    bool may_use_newton = true;
+    for (;;) {
+      const index_t left = max_iter_ - solution.n_iter;
+      const index_t patience =
+          may_use_newton ? std::max(2 * block_.n, NewtonStep::cost_in_pair_steps(block_)) : left;
+      const InnerResult inner = solve_block(block_, tol, std::min(left, patience), control_);
+      solution.n_iter += inner.n_iter;
+      if (inner.n_iter < patience || solution.n_iter >= max_iter_) return;
+      control_.poll();
+      may_use_newton = newton_.take(block_);
+      solution.n_iter += may_use_newton;
+    }
+  }
+
   KernelMatrix& kernel_;
   const SolverOptions& options_;
   Control& control_;
@@ -122,6 +138,7 @@ class BlockSmo {
   Shrinker shrinker_;
   WorkingSet working_set_;
   BlockProblem block_;
+  NewtonStep newton_;
   std::vector<index_t> changed_;
   std::vector<double> delta_;
   std::vector<char> is_free_;

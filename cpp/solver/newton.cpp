@@ -1,0 +1,177 @@
+#include "solver/newton.hpp"
+
+#include "simd/dispatch.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace maxmargin {
+namespace {
+
+constexpr double kRelativeRidge = 1e-11; // keeps equal rows from breaking the factorisation
+constexpr std::size_t kMostHeld = 128;
+constexpr double kProductsPerPairStep =
+    50.0; // and variable of the block, at a factorisation's speed
+
+double sum_of(const std::vector<double>& v) {
+  return std::accumulate(v.begin(), v.end(), 0.0);
+}
+
+// Gaussian elimination with partial pivoting, for the few multipliers of the held variables.
+bool solve_small(std::vector<std::vector<double>> A, std::vector<double>& b) {
+  const std::size_t n = b.size();
+  for (std::size_t p = 0; p < n; ++p) {
+    std::size_t best = p;
+    for (std::size_t i = p + 1; i < n; ++i)
+      if (std::abs(A[i][p]) > std::abs(A[best][p])) best = i;
+    if (!(std::abs(A[best][p]) > 0.0)) return false;
+    std::swap(A[p], A[best]);
+    std::swap(b[p], b[best]);
+    for (std::size_t i = p + 1; i < n; ++i) {
+      const double factor = A[i][p] / A[p][p];
+      for (std::size_t j = p; j < n; ++j) A[i][j] -= factor * A[p][j];
+      b[i] -= factor * b[p];
+    }
+  }
+  for (std::size_t p = n; p-- > 0;) {
+    for (std::size_t j = p + 1; j < n; ++j) b[p] -= A[p][j] * b[j];
+    b[p] /= A[p][p];
+  }
+  return true;
+}
+
+} // namespace
+
+index_t NewtonStep::cost_in_pair_steps(const BlockProblem& block) {
+  double n_free = 0.0;
+  for (index_t t = 0; t < block.n; ++t)
+    n_free += block.beta[t] > block.lower[t] && block.beta[t] < block.upper[t];
+  return static_cast<index_t>(n_free * n_free * n_free /
+                              (kProductsPerPairStep * static_cast<double>(block.n)));
+}
+
+bool NewtonStep::take(BlockProblem& block) {
+  if (!factor(block)) return false;
+  const std::size_t n = free_.size();
+  Vector step(n, 0.0), target;
+  while (find_target(target)) {
+    // Towards the target, up to the first bound.
+    double share = 1.0;
+    std::size_t blocking = n;
+    for (std::size_t k = 0; k < n; ++k) {
+      if (is_held_[k]) continue;
+      const index_t t = free_[k];
+      const double move = target[k] - step[k];
+      const double bound = move > 0.0 ? block.upper[t] : block.lower[t];
+      const double room = bound - (block.beta[t] + step[k]);
+      if (std::abs(move) * share > std::abs(room)) {
+        share = std::abs(room / move);
+        blocking = k;
+      }
+    }
+    for (std::size_t k = 0; k < n; ++k)
+      if (!is_held_[k]) step[k] += share * (target[k] - step[k]);
+    if (blocking == n || held_.size() == kMostHeld) break;
+    const index_t t = free_[blocking];
+    const bool rises = target[blocking] > step[blocking];
+    step[blocking] = (rises ? block.upper[t] : block.lower[t]) - block.beta[t];
+    hold(static_cast<index_t>(blocking), step[blocking]);
+  }
+  if (std::all_of(step.begin(), step.end(), [](double d) { return d == 0.0; })) return false;
+  balance(block, step);
+  apply(block, step);
+  return true;
+}
+
+bool NewtonStep::factor(const BlockProblem& block) {
+  free_.clear();
+  for (index_t t = 0; t < block.n; ++t)
+    if (block.beta[t] > block.lower[t] && block.beta[t] < block.upper[t]) free_.push_back(t);
+  const index_t n = static_cast<index_t>(free_.size());
+  if (n < 2) return false;
+  free_kernel_.resize_discard(n * n);
+  double largest = 0.0;
+  for (index_t i = 0; i < n; ++i) {
+    const double* row = block.kernel.data() + free_[i] * block.stride;
+    for (index_t j = 0; j <= i; ++j) free_kernel_[i * n + j] = row[free_[j]];
+    largest = std::max(largest, row[free_[i]]);
+  }
+  if (!cholesky_.factor(free_kernel_.data(), n, n, kRelativeRidge * largest)) return false;
+  unconstrained_.clear();
+  for (const index_t t : free_) unconstrained_.push_back(-block.gradient[t]);
+  cholesky_.solve(unconstrained_);
+  held_.clear();
+  held_at_.clear();
+  is_held_.assign(free_.size(), 0);
+  columns_.assign(1, Vector(free_.size(), 1.0));
+  cholesky_.solve(columns_.front());
+  return true;
+}
+
+void NewtonStep::hold(index_t k, double at) {
+  held_.push_back(k);
+  held_at_.push_back(at);
+  is_held_[k] = 1;
+  Vector column(free_.size(), 0.0);
+  column[k] = 1.0;
+  cholesky_.solve(column);
+  columns_.push_back(std::move(column));
+}
+
+bool NewtonStep::find_target(Vector& target) const {
+  // The constraints on the step: its sum, then the held variables.
+  const std::size_t n = columns_.size();
+  std::vector<Vector> A(n, Vector(n));
+  Vector nu(n);
+  for (std::size_t j = 0; j < n; ++j) {
+    A[0][j] = sum_of(columns_[j]);
+    for (std::size_t i = 1; i < n; ++i) A[i][j] = columns_[j][held_[i - 1]];
+  }
+  nu[0] = sum_of(unconstrained_);
+  for (std::size_t i = 1; i < n; ++i) nu[i] = unconstrained_[held_[i - 1]] - held_at_[i - 1];
+  if (!solve_small(std::move(A), nu)) return false;
+  target = unconstrained_;
+  for (std::size_t j = 0; j < n; ++j)
+    for (std::size_t k = 0; k < target.size(); ++k) target[k] -= nu[j] * columns_[j][k];
+  // Exactly on the constraints, which an ill-conditioned K_FF leaves a little.
+  for (std::size_t i = 0; i < held_.size(); ++i) target[held_[i]] = held_at_[i];
+  const double rest =
+      sum_of(target) / static_cast<double>(std::max<std::size_t>(1, target.size() - held_.size()));
+  for (std::size_t k = 0; k < target.size(); ++k)
+    if (!is_held_[k]) target[k] -= rest;
+  return std::all_of(target.begin(), target.end(), [](double d) { return std::isfinite(d); });
+}
+
+// What rounding left of the sum goes to the variable with the most room.
+void NewtonStep::balance(const BlockProblem& block, Vector& step) const {
+  std::size_t widest = 0;
+  double most_room = -1.0;
+  for (std::size_t k = 0; k < step.size(); ++k) {
+    const index_t t = free_[k];
+    const double at = block.beta[t] + step[k];
+    const double room = std::min(block.upper[t] - at, at - block.lower[t]);
+    if (room > most_room) {
+      most_room = room;
+      widest = k;
+    }
+  }
+  step[widest] -= sum_of(step);
+}
+
+void NewtonStep::apply(BlockProblem& block, const Vector& step) const {
+  std::vector<const double*> rows;
+  for (std::size_t k = 0; k < free_.size(); ++k) {
+    const index_t t = free_[k];
+    rows.push_back(block.kernel.data() + t * block.stride);
+    block.beta[t] = std::clamp(block.beta[t] + step[k], block.lower[t], block.upper[t]);
+  }
+  for (std::size_t i = 0; i < held_.size(); ++i) {
+    const index_t t = free_[held_[i]];
+    block.beta[t] = held_at_[i] > 0.0 ? block.upper[t] : block.lower[t];
+  }
+  simd::active_table().add_rows(rows.data(), step.data(), static_cast<index_t>(rows.size()),
+                                block.gradient.data(), 0, block.n);
+}
+
+} // namespace maxmargin

@@ -1,0 +1,49 @@
+#pragma once
+
+#include "solver/cholesky.hpp"
+#include "solver/inner_smo.hpp"
+
+#include <vector>
+
+namespace maxmargin {
+
+// Newton steps on the free variables of a block, where pair steps would creep: with many free
+// variables and large bounds, the objective is a narrow valley. A primal active-set method (Nocedal
+// and Wright 2006, algorithm 16.3) that only ever adds bounds; pair steps release them.
+//
+// With F the free variables, the minimum over the face where those of a set D are held fixed is
+//
+//   d = K_FF^-1 (-gradient_F) - Z nu,   Z = K_FF^-1 [1, e_k for k in D],
+//
+// with the nu for which sum d = 0 and every d_k, k in D, is what takes k to its bound. One
+// factorisation serves all faces: each further k costs one solve.
+class NewtonStep {
+ public:
+  // Moves the free variables to the minimum over them, or to that of the face reached after adding
+  // bounds one by one, up to a limit. Never raises the objective. Updates beta and gradient of the
+  // block. Returns false when nothing moved.
+  bool take(BlockProblem& block);
+
+  // The number of pair steps on the block that cost about as much as a Newton step.
+  static index_t cost_in_pair_steps(const BlockProblem& block);
+
+ private:
+  using Vector = std::vector<double>;
+
+  bool factor(const BlockProblem& block);
+  bool find_target(Vector& target) const;
+  void hold(index_t k, double at);
+  void balance(const BlockProblem& block, Vector& step) const;
+  void apply(BlockProblem& block, const Vector& step) const;
+
+  std::vector<index_t> free_;
+  AlignedBuffer<double> free_kernel_;
+  Cholesky cholesky_;
+  Vector unconstrained_;        // K_FF^-1 (-gradient_F)
+  std::vector<Vector> columns_; // of Z
+  std::vector<index_t> held_;   // D, as numbers in free_
+  std::vector<double> held_at_; // the step that takes each to its bound
+  std::vector<char> is_held_;
+};
+
+} // namespace maxmargin
