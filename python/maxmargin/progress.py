@@ -26,7 +26,7 @@ class ProgressLine:
     def __call__(self, report: dict[str, Any]) -> bool:
         self._line = (
             f"iteration {report['n_iter']}  violation {report['kkt_violation']:.3g}  "
-            f"free {report['n_free']}  at bound {report['n_bounded']}  {report['seconds']:.1f} s"
+            f"{report['seconds']:.1f} s"
         )
         if self._is_terminal:
             self._stream.write(f"\r\x1b[K{self._line}")
