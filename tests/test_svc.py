@@ -376,6 +376,15 @@ def test_an_exception_in_the_callback_reaches_the_caller():
         SVC(C=1e5, callback=fail).fit(*slow_problem())
 
 
+def test_verbose_goes_with_a_callback(capsys):
+    reports = []
+    X, y = slow_problem()
+    with pytest.raises(Cancelled):
+        SVC(C=1e5, verbose=True, callback=lambda report: reports.append(report) or True).fit(X, y)
+    assert len(reports) == 1
+    assert f"violation {reports[0]['kkt_violation']:.3g}" in capsys.readouterr().err
+
+
 def test_verbose_shows_progress(capsys):
     X, y = slow_problem()
     with pytest.warns(ConvergenceWarning):

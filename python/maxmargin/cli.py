@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import dataclasses
 import importlib.util
 import os
 import sys
@@ -19,7 +18,6 @@ import numpy as np
 from maxmargin import __version__, config
 from maxmargin._kernel import KERNELS
 from maxmargin.exceptions import ConvergenceWarning
-from maxmargin.progress import ProgressLine
 from maxmargin.svm import SVC
 
 EXIT_OK, EXIT_FAILURE, EXIT_BAD_INPUT, EXIT_INTERRUPTED = 0, 1, 2, 130
@@ -147,8 +145,8 @@ def _demo(options: argparse.Namespace) -> None:
     digits = load_digits()
     print(f"data              {digits.source}")
     print(f"training part     {_shape(digits.X_train)}, 10 classes")
-    model = SVC(C=10.0, n_jobs=options.threads)
-    with _reporting(model):
+    model = SVC(C=10.0, n_jobs=options.threads, verbose=True)
+    with _plain_warnings():
         model.fit(digits.X_train, digits.y_train)
     start = time.perf_counter()
     accuracy = model.score(digits.X_test, digits.y_test)
@@ -173,12 +171,13 @@ def _train(options: argparse.Namespace) -> None:
         max_iter=options.max_iter,
         class_weight=_class_weight(options.class_weight),
         n_jobs=options.threads,
+        verbose=not options.quiet,
     )
     output = options.output or f"{Path(options.data).name}.model"
     X, y = _load(options.data)
     if not options.quiet:
         print(f"training part     {_shape(X)}, {len(np.unique(y))} classes")
-    with _reporting(model, options.quiet):
+    with _plain_warnings():
         model.fit(X, y)
     io.save_model(model, output)
     if not options.quiet:
@@ -229,19 +228,11 @@ def _widened(X: Any, n_features: int) -> Any:
 
 
 @contextlib.contextmanager
-def _reporting(model: SVC, quiet: bool = False) -> Iterator[None]:
-    """Show a progress line while the model is fitted, and warnings as plain text after it."""
-    line = ProgressLine()
-    model.set_params(callback=None if quiet else line)
+def _plain_warnings() -> Iterator[None]:
+    """Show warnings of convergence as lines of text."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConvergenceWarning)
-        try:
-            yield
-            if not quiet:
-                line(dataclasses.asdict(model.certificate_))
-        finally:
-            line.close()
-            model.set_params(callback=None)
+        yield
     for warning in caught:
         print(f"maxmargin: warning: {warning.message}", file=sys.stderr)
 
