@@ -214,10 +214,14 @@ def test_certificate_of_several_classes():
 def test_a_changed_model_is_seen():
     X, y = problem()
     model = SVC(tol=1e-6).fit(X, y)
-    model._dual_coef = model._dual_coef * 0.9
+    right = model._dual_coef
+    model._dual_coef = right * 0.9
     again = diagnostics.certificate(model, X, y)
     assert not again.converged
     assert again.kkt_violation > 1e-2
+    for infeasible in (right * 1.1, right + np.eye(1, right.shape[1]) * 1e-4 * right[0, 0]):
+        model._dual_coef = infeasible
+        assert diagnostics.certificate(model, X, y).kkt_violation == np.inf
 
 
 def test_certificate_needs_the_training_data():

@@ -23,7 +23,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import maxmargin
-from maxmargin import SVC, ConvergenceWarning, NotFittedError
+from maxmargin import SVC, ConvergenceWarning, NotFittedError, diagnostics
 from maxmargin.exceptions import Cancelled
 from oracles import (
     beta_of,
@@ -184,6 +184,27 @@ def test_number_of_threads_does_not_change_a_bit(name, container):
         assert model.decision_function(container(X)).tobytes() == (
             models[0].decision_function(container(X)).tobytes()
         )
+
+
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_matrix])
+def test_shrinking_changes_the_cost_only(container):
+    # Large enough to be shrunk several times, with many variables at either bound.
+    r = rng(0)
+    X = (r.random(size=(3000, 40)) < 0.1) * r.normal(size=(3000, 40))
+    y = np.where(X[:, 0] + X[:, 1] + 0.5 * r.normal(size=3000) > 0.1, 1, -1)
+    params = {"gamma": 0.1, "C": 1.0}
+    objectives = []
+    for shrinking in (True, False):
+        model = SVC(shrinking=shrinking, **params).fit(container(X), y)
+        alpha = y[model.support_] * model.dual_coef_[0]
+        assert (alpha > 0).all()
+        assert (alpha <= 1.0).all()
+        assert abs(model.dual_coef_.sum()) < 1e-9 * alpha.sum()
+        again = diagnostics.certificate(model, X, y)
+        assert again.kkt_violation == pytest.approx(model.certificate_.kkt_violation, abs=1e-9)
+        assert again.converged
+        objectives.append(again.dual_objective)
+    assert objectives[0] == pytest.approx(objectives[1], rel=1e-5)
 
 
 def test_points_beyond_the_margin_do_not_matter():
@@ -353,6 +374,15 @@ def test_an_exception_in_the_callback_reaches_the_caller():
 
     with pytest.raises(KeyError, match="from the callback"):
         SVC(C=1e5, callback=fail).fit(*slow_problem())
+
+
+def test_verbose_goes_with_a_callback(capsys):
+    reports = []
+    X, y = slow_problem()
+    with pytest.raises(Cancelled):
+        SVC(C=1e5, verbose=True, callback=lambda report: reports.append(report) or True).fit(X, y)
+    assert len(reports) == 1
+    assert f"violation {reports[0]['kkt_violation']:.3g}" in capsys.readouterr().err
 
 
 def test_verbose_shows_progress(capsys):

@@ -31,16 +31,22 @@ class Control {
   explicit Control(Hook hook, Clock::duration period = std::chrono::milliseconds(50))
       : hook_(std::move(hook)), period_(period) {}
 
-  void poll(Progress progress = {}) {
+  void poll(const Progress& progress) {
+    if (std::this_thread::get_id() == owner_) progress_ = progress;
+    poll();
+  }
+
+  // As above; the hook is told what was last known.
+  void poll() {
     if (cancelled_.load(std::memory_order_relaxed)) throw Cancelled();
     if (!hook_ || std::this_thread::get_id() != owner_) return;
     const auto now = Clock::now();
     if (now - last_ < period_) return;
     last_ = now;
-    progress.seconds = seconds();
+    progress_.seconds = seconds();
     bool go_on = false;
     try {
-      go_on = hook_(progress);
+      go_on = hook_(progress_);
     } catch (...) {
       cancelled_.store(true, std::memory_order_relaxed);
       throw;
@@ -59,6 +65,7 @@ class Control {
   Clock::time_point start_ = Clock::now();
   Clock::time_point last_ = start_;
   std::thread::id owner_ = std::this_thread::get_id();
+  Progress progress_; // touched by the owner only
   std::atomic<bool> cancelled_{false};
 };
 

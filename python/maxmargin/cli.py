@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib.util
 import os
 import sys
 import time
@@ -17,7 +18,6 @@ import numpy as np
 from maxmargin import __version__, config
 from maxmargin._kernel import KERNELS
 from maxmargin.exceptions import ConvergenceWarning
-from maxmargin.progress import ProgressLine
 from maxmargin.svm import SVC
 
 EXIT_OK, EXIT_FAILURE, EXIT_BAD_INPUT, EXIT_INTERRUPTED = 0, 1, 2, 130
@@ -72,11 +72,7 @@ def _parser() -> argparse.ArgumentParser:
     demo.add_argument("--threads", type=int, metavar="N", help="threads (default: OpenMP's)")
     demo.set_defaults(run=_demo)
 
-    train = commands.add_parser(
-        "train",
-        help="train a C-SVC on a data file and write the model",
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
-    )
+    train = commands.add_parser("train", help="train a C-SVC on a data file and write the model")
     _add_training_arguments(train)
     train.set_defaults(run=_train)
 
@@ -93,26 +89,33 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_training_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("data", metavar="DATA", help="training data in LIBSVM format")
-    parser.add_argument("-o", "--output", metavar="MODEL", help="model file (DATA's name + .model)")
-    parser.add_argument("--kernel", choices=KERNELS, default="rbf", help="kernel")
-    parser.add_argument("--C", type=float, default=1.0, help="penalty of the loss")
-    parser.add_argument(
-        "--gamma", type=_gamma, default="scale", help="'scale', 'auto' or a number > 0"
+    add = parser.add_argument
+    add("data", metavar="DATA", help="training data in LIBSVM format")
+    add("-o", "--output", metavar="MODEL", help="model file (default: DATA's name + .model)")
+    add("--kernel", choices=KERNELS, default="rbf", help="kernel (default: rbf)")
+    add("--C", type=float, default=1.0, help="penalty of the loss, > 0 (default: 1)")
+    add(
+        "--gamma",
+        type=_gamma,
+        default="scale",
+        help="of poly, rbf and sigmoid: a number > 0, 'scale' for 1/(features * variance), or "
+        "'auto' for 1/features (default: scale)",
     )
-    parser.add_argument("--degree", type=int, default=3, help="degree of the poly kernel")
-    parser.add_argument("--coef0", type=float, default=0.0, help="constant of poly and sigmoid")
-    parser.add_argument("--tol", type=float, default=1e-3, help="tolerance on the KKT violation")
-    parser.add_argument("--cache-size", type=float, default=200, metavar="MB", help="kernel cache")
-    parser.add_argument("--max-iter", type=int, default=-1, help="cap on iterations; -1 is none")
-    parser.add_argument(
+    add("--degree", type=int, default=3, help="degree of poly (default: 3)")
+    add("--coef0", type=float, default=0.0, help="constant of poly and sigmoid (default: 0)")
+    add("--tol", type=float, default=1e-3, help="tolerance on the KKT violation (default: 0.001)")
+    add("--cache-size", type=float, default=200, metavar="MB", help="kernel cache (default: 200)")
+    add(
+        "--max-iter", type=int, default=-1, help="cap on iterations (default: -1, the solver's own)"
+    )
+    add(
         "--class-weight",
         action="append",
         metavar="LABEL:WEIGHT",
-        help="factor of C for a class, repeatable; or 'balanced'",
+        help="factor of C for the class LABEL, repeatable; or 'balanced' (default: all 1)",
     )
-    parser.add_argument("--threads", type=int, metavar="N", help="threads; OpenMP's by default")
-    parser.add_argument("-q", "--quiet", action="store_true", help="print errors and warnings only")
+    add("--threads", type=int, metavar="N", help="threads (default: OpenMP's)")
+    add("-q", "--quiet", action="store_true", help="print errors and warnings only")
 
 
 def _gamma(text: str) -> str | float:
@@ -142,8 +145,8 @@ def _demo(options: argparse.Namespace) -> None:
     digits = load_digits()
     print(f"data              {digits.source}")
     print(f"training part     {_shape(digits.X_train)}, 10 classes")
-    model = SVC(C=10.0, n_jobs=options.threads)
-    with _progress(model):
+    model = SVC(C=10.0, n_jobs=options.threads, verbose=True)
+    with _plain_warnings():
         model.fit(digits.X_train, digits.y_train)
     start = time.perf_counter()
     accuracy = model.score(digits.X_test, digits.y_test)
@@ -168,15 +171,14 @@ def _train(options: argparse.Namespace) -> None:
         max_iter=options.max_iter,
         class_weight=_class_weight(options.class_weight),
         n_jobs=options.threads,
+        verbose=not options.quiet,
     )
     output = options.output or f"{Path(options.data).name}.model"
-    X, y = io.load_svmlight(options.data)
-    if options.quiet:
-        model.fit(X, y)
-    else:
+    X, y = _load(options.data)
+    if not options.quiet:
         print(f"training part     {_shape(X)}, {len(np.unique(y))} classes")
-        with _progress(model):
-            model.fit(X, y)
+    with _plain_warnings():
+        model.fit(X, y)
     io.save_model(model, output)
     if not options.quiet:
         _report(model)
@@ -189,12 +191,10 @@ def _predict(options: argparse.Namespace) -> None:
 
     model = io.load_model(options.model)
     model.set_params(n_jobs=options.threads)
-    X, y = io.load_svmlight(options.data)
+    X, y = _load(options.data)
     # A file tells only the last column that it uses; columns unknown to the other side are zero.
     model._widen(X.shape[1])
-    if X.shape[1] < model.n_features_in_:
-        X, y = io.load_svmlight(options.data, n_features=model.n_features_in_)
-    predicted = model.predict(X)
+    predicted = model.predict(_widened(X, model.n_features_in_))
     text = "".join(f"{label:.17g}\n" for label in predicted.tolist())
     if options.output is None:
         sys.stdout.write(text)
@@ -211,18 +211,28 @@ def _info(options: argparse.Namespace) -> None:
     print(config.show_config())
 
 
+def _load(path: str) -> tuple[Any, Any]:
+    """Return samples and labels of a file; without scipy the samples become an array."""
+    from maxmargin import io
+
+    has_scipy = importlib.util.find_spec("scipy") is not None
+    X, y = io.load_svmlight(path, dense=not has_scipy)
+    return X, y
+
+
+def _widened(X: Any, n_features: int) -> Any:
+    if hasattr(X, "tocsr"):
+        X.resize((X.shape[0], n_features))
+        return X
+    return np.pad(X, ((0, 0), (0, n_features - X.shape[1])))
+
+
 @contextlib.contextmanager
-def _progress(model: SVC) -> Iterator[None]:
-    """Show a progress line while the model is fitted, and warnings as plain text after it."""
-    line = ProgressLine()
-    model.set_params(callback=line)
-    try:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", ConvergenceWarning)
-            yield
-    finally:
-        line.close()
-        model.set_params(callback=None)
+def _plain_warnings() -> Iterator[None]:
+    """Show warnings of convergence as lines of text."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ConvergenceWarning)
+        yield
     for warning in caught:
         print(f"maxmargin: warning: {warning.message}", file=sys.stderr)
 

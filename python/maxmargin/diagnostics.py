@@ -212,8 +212,12 @@ def kkt_violation(
     """Return max of `descent` over I_up minus its min over I_low, at least 0.
 
     `descent` is -gradient of the dual in signed form, y_i - sum beta_j K_ij; I_up holds the
-    variables beta_i that may grow, I_low those that may fall.
+    variables beta_i that may grow, I_low those that may fall. The violation is infinite where alpha
+    leaves its box or y' alpha is not zero.
     """
+    is_feasible = (alpha >= 0).all() and (alpha <= upper).all()
+    if not is_feasible or abs(float(signs @ alpha)) > 1e-8 * max(1.0, float(alpha.sum())):
+        return math.inf
     below, above = alpha < upper, alpha > 0
     can_grow = np.where(signs > 0, below, above)
     can_fall = np.where(signs > 0, above, below)

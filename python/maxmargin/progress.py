@@ -5,33 +5,42 @@ from __future__ import annotations
 import sys
 from typing import Any, TextIO
 
+from maxmargin._validation import Callback
+
 __all__ = ["ProgressLine"]
 
 
 class ProgressLine:
-    """A callback for `fit` that keeps one line up to date; it never stops the fit.
+    """A callback for `fit` that keeps one line up to date.
 
     On something that is not a terminal, nothing but the last state is written, by `close`.
 
     Parameters
     ----------
+    then : callable or None, default=None
+        Another callback, which gets every report as well and decides whether to stop.
     stream : text file, default=sys.stderr
     """
 
-    def __init__(self, stream: TextIO | None = None) -> None:
+    def __init__(self, then: Callback | None = None, stream: TextIO | None = None) -> None:
+        self._then = then
         self._stream = sys.stderr if stream is None else stream
         self._is_terminal = self._stream.isatty()
         self._line = ""
 
     def __call__(self, report: dict[str, Any]) -> bool:
+        self.show(report)
+        return self._then is not None and bool(self._then(report))
+
+    def show(self, report: dict[str, Any]) -> None:
+        """Write the state in `report` over the last one."""
         self._line = (
             f"iteration {report['n_iter']}  violation {report['kkt_violation']:.3g}  "
-            f"free {report['n_free']}  at bound {report['n_bounded']}  {report['seconds']:.1f} s"
+            f"{report['seconds']:.1f} s"
         )
         if self._is_terminal:
             self._stream.write(f"\r\x1b[K{self._line}")
             self._stream.flush()
-        return False
 
     def close(self) -> None:
         """End the line."""

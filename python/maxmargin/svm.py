@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 import warnings
 from typing import Any, NamedTuple, TypeVar
@@ -34,6 +35,7 @@ class _Options(NamedTuple):
     time_limit: float
     n_threads: int
     callback: Callback | None
+    verbose: bool
 
 
 class SVC(Classifier):
@@ -218,8 +220,17 @@ class SVC(Classifier):
         kernel = with_gamma(kernel, self.gamma, matrix)
 
         start = time.perf_counter()
-        result = _solve(matrix, codes, len(classes), upper, kernel, options)
-        seconds = time.perf_counter() - start
+        line = ProgressLine(then=options.callback) if options.verbose else None
+        try:
+            result = _solve(
+                matrix, codes, len(classes), upper, kernel, options, line or options.callback
+            )
+            certificate = certificate_of(result, time.perf_counter() - start)
+            if line is not None:
+                line.show(dataclasses.asdict(certificate))
+        finally:
+            if line is not None:
+                line.close()
 
         self._set_model(
             classes=classes,
@@ -234,16 +245,13 @@ class SVC(Classifier):
         self.n_iter_: NDArray[np.int64] = np.asarray(result["n_iter"], dtype=np.int64)
         self.class_weight_ = class_weight
         self.shape_fit_ = matrix.shape
-        self.certificate_ = certificate_of(result, seconds)
-        self.fit_status_ = 0 if self.certificate_.converged else 1
-        if not self.certificate_.converged:
+        self.certificate_ = certificate
+        self.fit_status_ = 0 if certificate.converged else 1
+        if not certificate.converged:
             self._warn_of_stop()
         return self
 
     def _check_options(self) -> _Options:
-        callback = _validation.check_callback(self.callback)
-        if _validation.check_flag("verbose", self.verbose) and callback is None:
-            callback = ProgressLine()
         return _Options(
             C=_validation.check_C(self.C),
             tol=_validation.check_real("tol", self.tol, above=0),
@@ -252,7 +260,8 @@ class SVC(Classifier):
             shrinking=_validation.check_flag("shrinking", self.shrinking),
             time_limit=_validation.check_time_limit(self.time_limit),
             n_threads=_validation.check_n_jobs(self.n_jobs),
-            callback=callback,
+            callback=_validation.check_callback(self.callback),
+            verbose=_validation.check_flag("verbose", self.verbose),
         )
 
     def _check_decision_options(self) -> None:
@@ -461,6 +470,7 @@ def _solve(
     upper: NDArray[np.float64],
     kernel: KernelParams,
     options: _Options,
+    callback: Callback | None,
 ) -> dict[str, Any]:
     """Return the core's solution, which is finite.
 
@@ -482,13 +492,10 @@ def _solve(
             shrinking=options.shrinking,
             time_limit=options.time_limit,
             n_threads=options.n_threads,
-            callback=options.callback,
+            callback=callback,
         )
     except _core.NumericError as error:
         raise ValueError(overflow_message(kernel, str(error))) from error
-    finally:
-        if isinstance(options.callback, ProgressLine):
-            options.callback.close()
     finite = (result[name] for name in ("dual_coef", "rho", "dual_objective"))
     if not all(np.isfinite(values).all() for values in finite):
         raise ValueError(overflow_message(kernel, "the solution is not finite"))
