@@ -95,13 +95,13 @@ template <class Rows> class Perceptron {
   PerceptronFit run(const PassOptions& options) {
     const index_t n = static_cast<index_t>(examples_.y.size());
     index_t n_examples = 0;
-    for (index_t i = 0; i < n; ++i) n_examples += weight(i) != 0.0 ? 1 : 0;
+    for (index_t i = 0; i < n; ++i) n_examples += examples_.rate(i) != 0.0 ? 1 : 0;
     // The given order needs no list, which would cost as much memory traffic as short rows.
     std::vector<index_t> order;
     if (options.shuffle) {
       order.reserve(static_cast<std::size_t>(n_examples));
       for (index_t i = 0; i < n; ++i)
-        if (weight(i) != 0.0) order.push_back(i);
+        if (examples_.rate(i) != 0.0) order.push_back(i);
     }
     PerceptronFit fit;
     fit.record =
@@ -135,18 +135,16 @@ template <class Rows> class Perceptron {
   // Returns whether the example was a mistake.
   bool visit(index_t i) {
     if (--until_poll_ <= 0) poll();
-    if (weight(i) == 0.0) return false;
+    const double rate = examples_.rate(i);
+    if (rate == 0.0) return false;
     const double y = examples_.y[i];
     const double margin = y * (rows_.dot(i, f_.w.data()) + f_.b);
     require_finite(margin);
     if (margin > 0.0) return false;
-    const double step = examples_.eta0 * weight(i) * y;
-    rows_.add(i, step, f_.w.data());
-    if (fit_intercept_) f_.b += step;
+    rows_.add(i, rate * y, f_.w.data());
+    if (fit_intercept_) f_.b += rate * y;
     return true;
   }
-
-  double weight(index_t i) const { return examples_.weight.empty() ? 1.0 : examples_.weight[i]; }
 
   void poll() {
     until_poll_ = rows_per_poll_;
