@@ -4,13 +4,16 @@ from maxmargin._certificate import Certificate
 from maxmargin._core import __version__
 from maxmargin.config import show_config
 from maxmargin.exceptions import ConvergenceWarning, NotFittedError
+from maxmargin.perceptron import KernelPerceptron, Perceptron
 from maxmargin.svm import SVC
 
 __all__ = [
     "SVC",
     "Certificate",
     "ConvergenceWarning",
+    "KernelPerceptron",
     "NotFittedError",
+    "Perceptron",
     "__version__",
     "show_config",
 ]
