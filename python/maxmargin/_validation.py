@@ -207,7 +207,9 @@ def check_known_labels(
     labels = column_of_labels(y, n_samples, owner)
     unknown = ~np.isin(labels, classes)
     if unknown.any():
-        raise ValueError(f"y holds {labels[unknown][0]!r}, which is not in {classes.tolist()}")
+        raise ValueError(
+            f"y holds {labels[unknown].tolist()[0]!r}, which is not in {classes.tolist()}"
+        )
     return np.searchsorted(classes, labels).astype(np.int64)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any, NamedTuple, TypeVar
 
@@ -343,7 +344,8 @@ class Perceptron(_MistakeDriven):
     ) -> None:
         positive = _positive_classes(len(classes))
         rates = self._rates(codes, classes, positive)
-        if sample_weight is not None and not np.isfinite(rates.max() * sample_weight.max()):
+        heaviest = 1.0 if sample_weight is None else float(sample_weight.max())
+        if not math.isfinite(float(rates.max()) * heaviest):
             raise ValueError(
                 f"eta0={self.eta0} times class_weight and sample_weight overflows; reduce them"
             )
