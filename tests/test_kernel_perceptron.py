@@ -6,7 +6,6 @@ import _thread
 import pickle
 import threading
 import time
-import warnings
 
 import numpy as np
 import pytest
@@ -15,13 +14,8 @@ import scipy.sparse as sp
 from maxmargin import ConvergenceWarning, KernelPerceptron, NotFittedError, Perceptron, _core
 from maxmargin.diagnostics import functional_margin, geometric_margin
 from oracles import kernel, rng
+from perceptron_oracles import FORMS, integers, kernel_perceptron, quiet_fit
 
-FORMS = {
-    "float64": lambda X: np.asarray(X, dtype=np.float64),
-    "float32": lambda X: np.asarray(X, dtype=np.float32),
-    "csr": lambda X: sp.csr_matrix(np.asarray(X, dtype=np.float64)),
-    "csr float32": lambda X: sp.csr_matrix(np.asarray(X, dtype=np.float32)),
-}
 KERNELS = {
     "linear": {},
     "poly": {"degree": 2, "gamma": 0.25, "coef0": 1.0},
@@ -30,34 +24,8 @@ KERNELS = {
 }
 
 
-def kernel_perceptron(K, y, max_iter, offset=1.0):
-    """The rule in its dual form, one example at a time; y in {-1, +1}."""
-    alpha, scores, mistakes = np.zeros(len(y), int), np.zeros(len(y)), []
-    for _ in range(max_iter):
-        mistakes.append(0)
-        for i, label in enumerate(y):
-            if label * scores[i] <= 0:
-                alpha[i] += 1
-                scores += label * (K[i] + offset)
-                mistakes[-1] += 1
-        if mistakes[-1] == 0:
-            break
-    return alpha, mistakes
-
-
-def integers(n, d, seed=0):
-    """Data on which sums are exact in every order, and labels that no line separates."""
-    X = rng(seed).integers(-4, 5, size=(n, d)).astype(float)
-    y = rng(seed + 2).integers(0, 2, n)
-    y[:2] = [0, 1]
-    return X, y
-
-
 def fit(X, y, **parameters):
-    """Fit without the warning that the data are not separable."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return KernelPerceptron(**parameters).fit(X, y)
+    return quiet_fit(KernelPerceptron(**parameters), X, y)
 
 
 # -- the rule --------------------------------------------------------------------------------------
@@ -104,9 +72,7 @@ def test_the_linear_kernel_makes_the_mistakes_of_the_primal_perceptron(
     X = FORMS[form](X)
     parameters = {"shuffle": shuffle, "random_state": 5, "fit_intercept": fit_intercept}
     model = fit(X, y, kernel="linear", max_iter=20, **parameters)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        primal = Perceptron(max_iter=20, **parameters).fit(X, y)
+    primal = quiet_fit(Perceptron(max_iter=20, **parameters), X, y)
     assert model.mistakes_per_pass_[0].tolist() == primal.mistakes_per_pass_[0].tolist()
     signed = model.alpha_ * (2 * y - 1)
     np.testing.assert_allclose(signed @ X, primal.coef_[0], rtol=1e-9, atol=1e-9)

@@ -4,7 +4,8 @@ from maxmargin._certificate import Certificate
 from maxmargin._core import __version__
 from maxmargin.config import show_config
 from maxmargin.exceptions import ConvergenceWarning, NotFittedError
-from maxmargin.perceptron import KernelPerceptron, Perceptron
+from maxmargin.kernel_perceptron import KernelPerceptron
+from maxmargin.perceptron import Perceptron
 from maxmargin.svm import SVC
 
 __all__ = [
