@@ -23,15 +23,17 @@ def test_a_warning_tells_the_mistakes_of_the_last_pass():
     assert model.n_iter_ == 5
 
 
-def test_tol_stops_after_passes_without_progress_and_does_not_warn():
-    X, y = integers(200, 3)
-    model = Perceptron(tol=1e-3, max_iter=10**6).fit(X, y)
+@pytest.mark.parametrize("tol", [0.0, 0.02, 0.5])
+def test_tol_stops_after_passes_without_progress_and_does_not_warn(tol):
+    X = rng(0).normal(size=(200, 10))
+    y = (X[:, 0] + 0.2 * rng(1).normal(size=200) > 0).astype(int)
+    model = Perceptron(tol=tol, max_iter=10**6).fit(X, y)
     mistakes = perceptron(X, 2 * y - 1, model.n_iter_)[2]
     assert model.mistakes_per_pass_[0].tolist() == mistakes
     assert not model.converged_
     least, stalled = [len(y)], []
     for count in mistakes:
-        stalled.append(count > min(least) - 1e-3 * len(y))
+        stalled.append(count > min(least) - tol * len(y))
         least.append(count)
     assert all(stalled[-5:])
     assert not any(all(stalled[k : k + 5]) for k in range(len(stalled) - 5))
