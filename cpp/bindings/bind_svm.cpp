@@ -92,6 +92,13 @@ std::unique_ptr<Decision> make_decision(const py::object& support_vectors,
                                     span_of(dual_coef), span_of(rho), kernel);
 }
 
+std::unique_ptr<Decision> make_one_vs_rest(const py::object& support_vectors,
+                                           const Array<double>& dual_coef, const Array<double>& rho,
+                                           const KernelParams& kernel) {
+  return std::unique_ptr<Decision>(new Decision(Decision::one_vs_rest(
+      matrix_view(support_vectors), span_of(dual_coef), span_of(rho), kernel)));
+}
+
 py::array_t<double> decision_function(const Decision& decision, const py::object& X,
                                       int n_threads) {
   const MatrixView view = matrix_view(X);
@@ -128,6 +135,8 @@ void bind_svm(py::module_& m) {
   py::class_<Decision>(m, "Decision", "Decision functions of trained machines, packed for reuse.")
       .def(py::init(&make_decision), py::arg("support_vectors"), py::arg("n_support"),
            py::arg("dual_coef"), py::arg("rho"), py::arg("kernel"))
+      .def_static("one_vs_rest", &make_one_vs_rest, py::arg("support_vectors"),
+                  py::arg("dual_coef"), py::arg("rho"), py::arg("kernel"))
       .def("decision_function", &decision_function, py::arg("X"), py::arg("n_threads") = 0);
 }
 

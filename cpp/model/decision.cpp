@@ -38,24 +38,48 @@ struct ClassColumns {
   std::vector<index_t> begin_row; // first row of the class after
 };
 
+// A machine adds up one line of the coefficients over the support vectors of one class.
+struct Part {
+  index_t machine, line, of_class;
+};
+
+// Machine (a, b) takes the support vectors of class a with line b - 1 of the coefficients, and
+// those of class b with line a.
+std::vector<Part> one_vs_one_parts(index_t n_classes) {
+  std::vector<Part> parts;
+  index_t p = 0;
+  for (index_t a = 0; a < n_classes; ++a)
+    for (index_t b = a + 1; b < n_classes; ++b, ++p) {
+      parts.push_back({p, b - 1, a});
+      parts.push_back({p, a, b});
+    }
+  return parts;
+}
+
 } // namespace
 
 class Decision::Impl {
  public:
   Impl(const MatrixView& support_vectors, std::span<const std::int64_t> n_support,
-       std::span<const double> dual_coef, std::span<const double> rho, const KernelParams& kernel)
-      : n_classes_(static_cast<index_t>(n_support.size())), n_features_(n_cols(support_vectors)),
-        columns_(n_support), rho_(rho.begin(), rho.end()),
-        table_(simd::real_table<T>(simd::active_table())), sparse_(is_sparse(support_vectors)) {
+       std::vector<Part> parts, std::span<const double> dual_coef, std::span<const double> rho,
+       const KernelParams& kernel)
+      : n_features_(n_cols(support_vectors)), columns_(n_support), parts_(std::move(parts)),
+        rho_(rho.begin(), rho.end()), table_(simd::real_table<T>(simd::active_table())),
+        sparse_(is_sparse(support_vectors)) {
     const index_t n_rows_given = n_rows(support_vectors);
     require(columns_.begin_row.empty() || columns_.begin_row.back() == n_rows_given,
             "n_support does not add up to the number of support vectors");
-    require(static_cast<index_t>(rho.size()) == n_classes_ * (n_classes_ - 1) / 2 &&
-                static_cast<index_t>(dual_coef.size()) == (n_classes_ - 1) * n_rows_given,
+    index_t n_lines = 0, n_named_machines = 0;
+    for (const Part& part : parts_) {
+      n_lines = std::max(n_lines, part.line + 1);
+      n_named_machines = std::max(n_named_machines, part.machine + 1);
+    }
+    require(n_machines() == n_named_machines &&
+                static_cast<index_t>(dual_coef.size()) == n_lines * n_rows_given,
             "dual_coef and rho do not match the number of classes and support vectors");
-    coef_ = AlignedBuffer<T>::zeros((n_classes_ - 1) * columns_.size());
-    for (index_t line = 0; line < n_classes_ - 1; ++line)
-      for (index_t c = 0; c < n_classes_; ++c)
+    coef_ = AlignedBuffer<T>::zeros(n_lines * columns_.size());
+    for (index_t line = 0; line < n_lines; ++line)
+      for (std::size_t c = 0; c < n_support.size(); ++c)
         for (index_t k = columns_.begin[c]; k < columns_.begin[c] + n_support[c]; ++k)
           coef_[line * columns_.size() + k] = dual_coef[line * n_rows_given + columns_.row[k]];
     if (n_rows_given == 0) return;
@@ -151,26 +175,21 @@ class Decision::Impl {
     }
   }
 
-  // Machine (a, b) takes the support vectors of class a with line b - 1 of the coefficients, and
-  // those of class b with line a.
   void add_machines(const T* values, index_t begin, index_t end, double* out) const {
-    const auto part = [&](index_t c, index_t line) {
-      const index_t from = std::max(begin, columns_.begin[c]);
-      const index_t to = std::min(end, columns_.begin[c + 1]);
-      if (from >= to) return 0.0;
-      return table_.dot(values + (from - begin), coef_.data() + line * columns_.size() + from,
-                        to - from);
-    };
-    index_t p = 0;
-    for (index_t a = 0; a < n_classes_; ++a)
-      for (index_t b = a + 1; b < n_classes_; ++b, ++p) out[p] += part(a, b - 1) + part(b, a);
+    for (const Part& part : parts_) {
+      const index_t from = std::max(begin, columns_.begin[part.of_class]);
+      const index_t to = std::min(end, columns_.begin[part.of_class + 1]);
+      if (from >= to) continue;
+      const T* coef = coef_.data() + part.line * columns_.size();
+      out[part.machine] += table_.dot(values + (from - begin), coef + from, to - from);
+    }
   }
 
-  index_t n_classes_;
   index_t n_features_;
   ClassColumns columns_;
+  std::vector<Part> parts_;
   std::vector<double> rho_;
-  AlignedBuffer<T> coef_; // (n_classes - 1) x columns, zero in the padding
+  AlignedBuffer<T> coef_; // lines x columns, zero in the padding
   Scaling scaling_;
   simd::Epilogue<T> epilogue_;
   const simd::RealTable<T>& table_;
@@ -185,8 +204,20 @@ class Decision::Impl {
 Decision::Decision(const MatrixView& support_vectors, std::span<const std::int64_t> n_support,
                    std::span<const double> dual_coef, std::span<const double> rho,
                    const KernelParams& kernel)
-    : impl_(std::make_unique<Impl>(support_vectors, n_support, dual_coef, rho, kernel)) {}
+    : impl_(std::make_unique<Impl>(support_vectors, n_support,
+                                   one_vs_one_parts(static_cast<index_t>(n_support.size())),
+                                   dual_coef, rho, kernel)) {}
+Decision::Decision(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Decision::~Decision() = default;
+
+Decision Decision::one_vs_rest(const MatrixView& support_vectors, std::span<const double> dual_coef,
+                               std::span<const double> rho, const KernelParams& kernel) {
+  const std::int64_t n_support[] = {n_rows(support_vectors)};
+  std::vector<Part> parts;
+  for (index_t p = 0; p < static_cast<index_t>(rho.size()); ++p) parts.push_back({p, p, 0});
+  return Decision(
+      std::make_unique<Impl>(support_vectors, n_support, std::move(parts), dual_coef, rho, kernel));
+}
 
 index_t Decision::n_machines() const {
   return impl_->n_machines();

@@ -67,6 +67,9 @@ template <Real T> struct RealTable {
   T (*sparse_half_norm)(const T* values, index_t n) = nullptr;
   T (*dot)(const T* x, const T* y, index_t n) = nullptr;
   void (*axpy)(T a, const T* x, T* y, index_t n) = nullptr; // y += a x
+  // The same against float64 weights: x is widened as it is read, so nothing is rounded to T.
+  double (*dot_wide)(const T* x, const double* w, index_t n) = nullptr;
+  void (*axpy_wide)(double a, const T* x, double* w, index_t n) = nullptr; // w += a x
   // `steps` rounds of independent multiply-adds in registers, to measure the machine's peak.
   // Returns the number of operations; sink[0] is read and written.
   index_t (*fma_chains)(index_t steps, T* sink) = nullptr;

@@ -21,6 +21,8 @@ template <Real T> constexpr RealTable<T> real_table() {
   table.sparse_half_norm = sparse_half_norm<T>;
   table.dot = dot<T>;
   table.axpy = axpy<T>;
+  table.dot_wide = dot_wide<T>;
+  table.axpy_wide = axpy_wide<T>;
   table.fma_chains = fma_chains<T>;
   table.exp = exp_array<T>;
   table.tanh = tanh_array<T>;

@@ -86,6 +86,16 @@ template <Real T> void axpy(T a, const T* x, T* y, index_t n) {
   for (index_t k = 0; k < n; ++k) y[k] += a * x[k];
 }
 
+template <Real T> double dot_wide(const T* x, const double* w, index_t n) {
+  double sum = 0;
+  for (index_t k = 0; k < n; ++k) sum += static_cast<double>(x[k]) * w[k];
+  return sum;
+}
+
+template <Real T> void axpy_wide(double a, const T* x, double* w, index_t n) {
+  for (index_t k = 0; k < n; ++k) w[k] += a * static_cast<double>(x[k]);
+}
+
 template <Real T> index_t fma_chains(index_t steps, T* sink) {
   T sum = sink[0];
   for (index_t k = 0; k < steps; ++k) sum = sum * T(0.999) + T(0.001);
@@ -154,6 +164,8 @@ template <Real T> constexpr RealTable<T> real_table() {
   table.sparse_half_norm = sparse_half_norm<T>;
   table.dot = dot<T>;
   table.axpy = axpy<T>;
+  table.dot_wide = dot_wide<T>;
+  table.axpy_wide = axpy_wide<T>;
   table.fma_chains = fma_chains<T>;
   table.exp = exp_array<T>;
   table.tanh = tanh_array<T>;

@@ -46,6 +46,14 @@ template <class T> struct Vec {
   friend MAXMARGIN_INLINE Mask operator>(Vec a, Vec b) { return a.raw > b.raw; }
 };
 
+// As many elements of X as a Vec<T> holds, converted to T. Unaligned.
+template <class T, class X> MAXMARGIN_INLINE Vec<T> load_as(const X* p) {
+  typedef X Narrow __attribute__((vector_size(Vec<T>::size * sizeof(X))));
+  Narrow raw;
+  __builtin_memcpy(&raw, p, sizeof(Narrow));
+  return {__builtin_convertvector(raw, typename Vec<T>::Raw)};
+}
+
 template <class T>
 MAXMARGIN_INLINE Vec<T> select(typename Vec<T>::Mask mask, Vec<T> yes, Vec<T> no) {
   return {mask ? yes.raw : no.raw};

@@ -9,7 +9,7 @@ namespace {
 
 // Four independent sums hide the latency of the additions. The order of the sums is fixed, so that
 // a row's dot product is the same wherever the row lies.
-template <class T> T dot(const T* x, const T* y, index_t n) {
+template <class X, class T> MAXMARGIN_INLINE T dot_as(const X* x, const T* y, index_t n) {
   using V = Vec<T>;
   constexpr index_t step = 4 * V::size;
   V sum[4];
@@ -17,22 +17,36 @@ template <class T> T dot(const T* x, const T* y, index_t n) {
   index_t k = 0;
   for (; k + step <= n; k += step)
     unroll<4>([&](auto u) {
-      sum[u] = fma(V::load(x + k + u * V::size), V::load(y + k + u * V::size), sum[u]);
+      sum[u] = fma(load_as<T>(x + k + u * V::size), V::load(y + k + u * V::size), sum[u]);
     });
-  for (; k + V::size <= n; k += V::size) sum[0] = fma(V::load(x + k), V::load(y + k), sum[0]);
+  for (; k + V::size <= n; k += V::size) sum[0] = fma(load_as<T>(x + k), V::load(y + k), sum[0]);
   T total = 0;
-  for (; k < n; ++k) total += x[k] * y[k];
+  for (; k < n; ++k) total += T(x[k]) * y[k];
   const V lanes = (sum[0] + sum[1]) + (sum[2] + sum[3]);
   for (int lane = 0; lane < V::size; ++lane) total += lanes.raw[lane];
   return total;
 }
 
-template <class T> void axpy(T a, const T* x, T* y, index_t n) {
+template <class X, class T> MAXMARGIN_INLINE void axpy_as(T a, const X* x, T* y, index_t n) {
   using V = Vec<T>;
   const V factor = V::fill(a);
   index_t k = 0;
-  for (; k + V::size <= n; k += V::size) fma(factor, V::load(x + k), V::load(y + k)).store(y + k);
-  for (; k < n; ++k) y[k] += a * x[k];
+  for (; k + V::size <= n; k += V::size)
+    fma(factor, load_as<T>(x + k), V::load(y + k)).store(y + k);
+  for (; k < n; ++k) y[k] += a * T(x[k]);
+}
+
+template <class T> T dot(const T* x, const T* y, index_t n) {
+  return dot_as(x, y, n);
+}
+template <class T> void axpy(T a, const T* x, T* y, index_t n) {
+  axpy_as(a, x, y, n);
+}
+template <class T> double dot_wide(const T* x, const double* w, index_t n) {
+  return dot_as(x, w, n);
+}
+template <class T> void axpy_wide(double a, const T* x, double* w, index_t n) {
+  axpy_as(a, x, w, n);
 }
 
 // Enough chains to cover the latency of a multiply-add on two units.

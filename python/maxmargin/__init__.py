@@ -4,13 +4,17 @@ from maxmargin._certificate import Certificate
 from maxmargin._core import __version__
 from maxmargin.config import show_config
 from maxmargin.exceptions import ConvergenceWarning, NotFittedError
+from maxmargin.kernel_perceptron import KernelPerceptron
+from maxmargin.perceptron import Perceptron
 from maxmargin.svm import SVC
 
 __all__ = [
     "SVC",
     "Certificate",
     "ConvergenceWarning",
+    "KernelPerceptron",
     "NotFittedError",
+    "Perceptron",
     "__version__",
     "show_config",
 ]

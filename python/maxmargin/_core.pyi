@@ -38,6 +38,38 @@ def svc_fit(
     n_threads: int,
     callback: Callable[[dict[str, Any]], Any] | None,
 ) -> dict[str, Any]: ...
+def perceptron_fit(
+    X: Any,
+    y: NDArray[np.int64],
+    weight: NDArray[np.float64],
+    positive: NDArray[np.int64],
+    coef: NDArray[np.float64],
+    intercept: NDArray[np.float64],
+    rates: NDArray[np.float64],
+    *,
+    fit_intercept: bool = True,
+    max_iter: int = 1000,
+    tol: float | None = None,
+    shuffle: bool = False,
+    seed: int = 0,
+    n_threads: int = 0,
+    callback: Callable[[dict[str, Any]], Any] | None = None,
+) -> dict[str, Any]: ...
+def kernel_perceptron_fit(
+    X: Any,
+    y: NDArray[np.int64],
+    positive: NDArray[np.int64],
+    kernel: KernelParams,
+    *,
+    offset: float = 1.0,
+    max_iter: int = 1000,
+    tol: float | None = None,
+    shuffle: bool = False,
+    seed: int = 0,
+    cache_bytes: int = 209715200,
+    n_threads: int = 0,
+    callback: Callable[[dict[str, Any]], Any] | None = None,
+) -> dict[str, Any]: ...
 
 class Decision:
     def __init__(
@@ -48,6 +80,13 @@ class Decision:
         rho: NDArray[np.float64],
         kernel: KernelParams,
     ) -> None: ...
+    @staticmethod
+    def one_vs_rest(
+        support_vectors: Any,
+        dual_coef: NDArray[np.float64],
+        rho: NDArray[np.float64],
+        kernel: KernelParams,
+    ) -> Decision: ...
     def decision_function(self, X: Any, n_threads: int = 0) -> NDArray[np.float64]: ...
 
 def read_svmlight(

@@ -191,6 +191,28 @@ def check_labels(y: Any, n_samples: int, owner: str) -> tuple[NDArray[np.int64],
     return codes.astype(np.int64).reshape(-1), classes
 
 
+def check_classes(classes: Any) -> NDArray[Any]:
+    """Return the sorted classes, of which there must be at least two."""
+    labels = np.asarray(classes)
+    known = np.unique(column_of_labels(labels, len(labels) if labels.ndim else 0, "classes"))
+    if len(known) < 2:
+        raise ValueError(f"classes must hold at least two classes, got {known.tolist()}")
+    return known
+
+
+def check_known_labels(
+    y: Any, n_samples: int, owner: str, classes: NDArray[Any]
+) -> NDArray[np.int64]:
+    """Return the class index of every sample; every label must be one of the sorted `classes`."""
+    labels = column_of_labels(y, n_samples, owner)
+    unknown = ~np.isin(labels, classes)
+    if unknown.any():
+        raise ValueError(
+            f"y holds {labels[unknown].tolist()[0]!r}, which is not in {classes.tolist()}"
+        )
+    return np.searchsorted(classes, labels).astype(np.int64)
+
+
 def column_of_labels(y: Any, n_samples: int, owner: str) -> NDArray[Any]:
     """Return `y` as a 1-D array of discrete labels that can be sorted."""
     if y is None:
@@ -237,14 +259,16 @@ def _labels_of_objects(labels: NDArray[Any]) -> NDArray[Any]:
     return numbers_only
 
 
-def check_sample_weight(sample_weight: Any, n_samples: int) -> NDArray[np.float64]:
+def check_sample_weight(
+    sample_weight: Any, n_samples: int, *, may_vanish: bool = False
+) -> NDArray[np.float64]:
     """Return one finite weight >= 0 for each sample; ones for None.
 
     Raises
     ------
     ValueError
         If the weights are not numbers, not 1-D, of another length, NaN or infinite, negative, or
-        all zero; each with its own message.
+        all zero (unless they may); each with its own message.
     """
     if sample_weight is None:
         return np.ones(n_samples)
@@ -266,7 +290,7 @@ def check_sample_weight(sample_weight: Any, n_samples: int) -> NDArray[np.float6
         raise ValueError(
             f"sample_weight must not be negative, got {weight[place]} at index {place}"
         )
-    if not weight.any():
+    if not weight.any() and not may_vanish:
         raise ValueError("sample_weight is zero for every sample; at least one must be positive")
     return weight
 
@@ -405,6 +429,23 @@ def check_cache_size(cache_size: Any) -> int:
 def check_time_limit(time_limit: Any) -> float:
     """Return the limit in seconds, infinity for None."""
     return math.inf if time_limit is None else check_real("time_limit", time_limit, above=0)
+
+
+def check_seed(random_state: Any) -> int:
+    """Return a seed of 64 bits: the given one, drawn from a given generator, or a new one."""
+    if random_state is None:
+        return int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**63))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31))
+    is_integer = isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool)
+    if not is_integer or not 0 <= random_state < 2**64:
+        raise ValueError(
+            "random_state must be None, an integer from 0 to 2^64 - 1, a numpy Generator or a "
+            f"RandomState, got {random_state!r}"
+        )
+    return int(random_state)
 
 
 def check_callback(callback: Any) -> Callback | None:

@@ -1,0 +1,229 @@
+"""The perceptron in the feature space of a kernel."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maxmargin import _core, _validation
+from maxmargin._kernel import KernelParams, check_kernel, overflow_message, with_gamma
+from maxmargin._mistake_driven import MistakeDriven, positive_classes
+from maxmargin._sparse import CsrMatrix, Matrix, take_rows
+from maxmargin._validation import Gamma
+
+__all__ = ["KernelPerceptron"]
+
+Self = TypeVar("Self", bound="KernelPerceptron")
+
+
+class KernelPerceptron(MistakeDriven):
+    """The perceptron in the feature space of a kernel [1]_ [2]_.
+
+    alpha_i counts the mistakes on example i, y_i in {-1, +1}:
+
+        f(x) = sum of alpha_i y_i (K(x_i, x) + 1),    alpha_i += 1 on a mistake, y_i f(x_i) <= 0,
+
+    until a pass over the data makes no mistake. The 1 stands for a bias and goes with
+    `fit_intercept`; with the linear kernel the mistakes are those of `Perceptron`. With more than
+    two classes, one machine is trained for each class against the rest.
+
+    The scores f(x_i) are kept up to date by kernel rows, computed in blocks of many mistakes and
+    cached where that pays; the mistakes are those of the rule above, one example at a time.
+
+    Parameters
+    ----------
+    kernel : {'linear', 'poly', 'rbf', 'sigmoid'}, default='rbf'
+        x.z; (gamma x.z + coef0)^degree; exp(-gamma ||x - z||^2); tanh(gamma x.z + coef0).
+    degree : int, default=3
+        Degree of the polynomial kernel, >= 0.
+    gamma : {'scale', 'auto'} or float, default='scale'
+        'scale' is 1 / (n_features * X.var()), 1 where the variance is zero; 'auto' is
+        1 / n_features; or a number > 0.
+    coef0 : float, default=0.0
+        Constant term of the polynomial and sigmoid kernels.
+    max_iter : int, default=100
+        Greatest number of passes, >= 1.
+    fit_intercept : bool, default=True
+        Whether 1 is added to the kernel.
+    shuffle : bool, default=False
+        Whether every pass takes the examples in a new random order, rather than as given.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of the orders; None takes a new one for every fit.
+    tol : float or None, default=None
+        With a number >= 0, training stops also when the share of mistakes has not fallen by more
+        than `tol` below the least so far in 5 passes in a row. With None it stops only at a pass
+        without a mistake, or after `max_iter`.
+    cache_size : float, default=200
+        Budget for kernel rows in MB (2^20 bytes), > 0.
+    n_jobs : int or None, default=None
+        Threads: None is OpenMP's default (OMP_NUM_THREADS, threadpoolctl), -1 all cores. The result
+        does not depend on it.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Sorted labels.
+    alpha_ : ndarray of int64, shape (n_samples,) or (n_classes, n_samples)
+        Mistakes on every training example.
+    support_ : ndarray of int64, shape (n_SV,)
+        Rows of `X` on which a mistake was made, ascending.
+    support_vectors_ : ndarray or CSR matrix of shape (n_SV, n_features)
+        `X[support_]`.
+    dual_coef_ : ndarray of float64, shape (1, n_SV) or (n_classes, n_SV)
+        alpha_i y_i of the support vectors.
+    intercept_ : ndarray of float64, shape (1,) or (n_classes,)
+        f(x) is dual_coef_ @ K(support_vectors_, x) + intercept_.
+    n_iter_ : int
+        Passes; of several problems, the most that one of them took.
+    n_mistakes_ : ndarray of int64, shape (1,) or (n_classes,)
+        Mistakes in all passes.
+    mistakes_per_pass_ : list of ndarray of int64
+        One array for each problem.
+    converged_ : bool
+        Whether the last pass made no mistake: f separates the training data.
+    kernel_rows_ : int
+        Rows of the kernel matrix that were computed.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Only where `X` has column names.
+
+    References
+    ----------
+    .. [1] M. A. Aizerman, E. M. Braverman, L. I. Rozonoer, "Theoretical foundations of the
+       potential function method in pattern recognition learning", Automation and Remote Control 25
+       (1964).
+    .. [2] Y. Freund, R. E. Schapire, "Large margin classification using the perceptron algorithm",
+       Machine Learning 37 (1999), section 3.
+
+    Examples
+    --------
+    >>> from maxmargin import KernelPerceptron
+    >>> X = [[0, 0], [0, 1], [1, 0], [1, 1]]
+    >>> model = KernelPerceptron(gamma=1.0).fit(X, [0, 1, 1, 0])
+    >>> model.predict(X).tolist()
+    [0, 1, 1, 0]
+    """
+
+    def __init__(
+        self,
+        *,
+        kernel: str = "rbf",
+        degree: int = 3,
+        gamma: Gamma = "scale",
+        coef0: float = 0.0,
+        max_iter: int = 100,
+        fit_intercept: bool = True,
+        shuffle: bool = False,
+        random_state: Any = None,
+        tol: float | None = None,
+        cache_size: float = 200,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.max_iter = max_iter
+        self.fit_intercept = fit_intercept
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.tol = tol
+        self.cache_size = cache_size
+        self.n_jobs = n_jobs
+
+    def fit(self: Self, X: Any, y: Any) -> Self:
+        """Train on samples `X` with labels `y`.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Numbers, booleans or strings; at least two classes.
+
+        Returns
+        -------
+        KernelPerceptron
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            If a parameter, the data or the labels are not as described, or the kernel overflows.
+            The estimator then stays as it was.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the last of `max_iter` passes still made mistakes.
+        """
+        options = self._check_pass_options()
+        cache_bytes = _validation.check_cache_size(self.cache_size)
+        offset = 1.0 if _validation.check_flag("fit_intercept", self.fit_intercept) else 0.0
+        kernel = check_kernel(self.kernel, self.gamma, self.coef0, self.degree)
+        matrix = self._matrix_to_fit(X)
+        codes, classes = _validation.check_labels(y, matrix.shape[0], type(self).__name__)
+        kernel = with_gamma(kernel, self.gamma, matrix)
+        positive = positive_classes(len(classes))
+        try:
+            result = _core.kernel_perceptron_fit(
+                matrix,
+                codes,
+                positive,
+                kernel.to_core(),
+                offset=offset,
+                cache_bytes=cache_bytes,
+                **options._asdict(),
+            )
+        except _core.NumericError as error:
+            raise ValueError(overflow_message(kernel, str(error))) from error
+        self.classes_ = classes
+        self._set_model(matrix, codes == positive[:, np.newaxis], result["alpha"], offset, kernel)
+        self._set_record(result)
+        self.kernel_rows_: int = result["kernel_rows"]
+        self._record_features(X, matrix.shape[1])
+        self._warn_of_mistakes(options.max_iter)
+        return self
+
+    def _set_model(
+        self,
+        matrix: Matrix,
+        is_positive: NDArray[np.bool_],
+        alpha: NDArray[np.int64],
+        offset: float,
+        kernel: KernelParams,
+    ) -> None:
+        beta = np.where(is_positive, alpha, -alpha)
+        self.alpha_ = alpha[0] if len(alpha) == 1 else alpha
+        self.support_: NDArray[np.int64] = np.flatnonzero(alpha.any(axis=0)).astype(np.int64)
+        self.dual_coef_ = np.ascontiguousarray(beta[:, self.support_], dtype=np.float64)
+        self.intercept_ = offset * beta.sum(axis=1)
+        self._dual_coef = self.dual_coef_
+        self._support_vectors = take_rows(matrix, self.support_)
+        self._kernel_params = kernel
+        self._cache = {}
+
+    @property
+    def support_vectors_(self) -> Any:
+        if not self.__sklearn_is_fitted__():
+            raise AttributeError(
+                f"{type(self).__name__!r} has no attribute 'support_vectors_' before 'fit'"
+            )
+        vectors = self._support_vectors
+        return vectors.to_scipy() if isinstance(vectors, CsrMatrix) else vectors
+
+    def _scores(self, matrix: Matrix) -> NDArray[np.float64]:
+        n_threads = _validation.check_n_jobs(self.n_jobs)
+        if "decision" not in self._cache:
+            self._cache["decision"] = _core.Decision.one_vs_rest(
+                self._support_vectors,
+                self.dual_coef_,
+                -self.intercept_,
+                self._kernel_params.to_core(),
+            )
+        decision: _core.Decision = self._cache["decision"]
+        return decision.decision_function(matrix, n_threads)
+
+    def _overflow_message(self, what: str) -> str:
+        return overflow_message(self._kernel_params, what)
