@@ -60,7 +60,9 @@ def test_sparse_block_is_the_definition(target, dtype, name):
         csr = [(M.data, M.indices, M.indptr, M.shape[1]) for M in (A, B)]
         K, _ = internal.kernel_block(target, *csr, _core.KernelParams(name, 0.7, 0.5, 3))
         exact = kernel_matrix(A, B, name, gamma=0.7, coef0=0.5, degree=3)
-        assert np.abs(K[:, :n_columns] - exact).max() <= 32 * np.finfo(dtype).eps * max(1.0, np.abs(exact).max())
+        assert np.abs(K[:, :n_columns] - exact).max() <= 32 * np.finfo(dtype).eps * max(
+            1.0, np.abs(exact).max()
+        )
 
 
 @pytest.mark.parametrize("target", TARGETS)

@@ -9,32 +9,28 @@ namespace {
 template <class View> std::vector<double> column_means(const View& X) {
   std::vector<double> mean(static_cast<std::size_t>(X.cols), 0.0);
   for (index_t i = 0; i < X.rows; ++i)
-    for (index_t k = 0; k < X.cols; ++k) mean[k] += static_cast<double>(X.row(i)[k]);
+    for_each_feature<double>(X, i, Scaling{}, [&](index_t k, double x) { mean[k] += x; });
   for (double& m : mean) m /= static_cast<double>(X.rows);
   return mean;
 }
 
-double largest_magnitude(const MatrixView& X, const std::vector<double>& centre) {
+double largest_magnitude(const MatrixView& X, const Scaling& scaling) {
   double largest = 0.0;
   std::visit(
       [&](const auto& view) {
-        if constexpr (is_dense<std::decay_t<decltype(view)>>) {
-          for (index_t i = 0; i < view.rows; ++i)
-            for (index_t k = 0; k < view.cols; ++k) {
-              const double x = static_cast<double>(view.row(i)[k]);
-              largest = std::max(largest, std::abs(centre.empty() ? x : x - centre[k]));
-            }
-        } else {
-          for (index_t e = 0; e < view.nnz(); ++e)
-            largest = std::max(largest, std::abs(static_cast<double>(view.values[e])));
-        }
+        for (index_t i = 0; i < view.rows; ++i)
+          for_each_feature<double>(view, i, scaling, [&](index_t, double x) {
+            largest = std::max(largest, std::abs(x));
+          });
       },
       X);
+  // The zeros that a sparse matrix does not store.
+  if (is_sparse(X))
+    for (const double c : scaling.centre) largest = std::max(largest, std::abs(c));
   return largest;
 }
 
-} // namespace
-
+// The share of entries that are not zero (of a sparse matrix: that are stored).
 double density(const MatrixView& X) {
   index_t nnz = 0;
   std::visit(
@@ -50,6 +46,17 @@ double density(const MatrixView& X) {
   return size > 0 ? static_cast<double>(nnz) / size : 1.0;
 }
 
+// A product of sparse samples costs a load, but their zeros cost nothing. A dense copy of denser
+// sparse samples is no larger than they are.
+constexpr double kDenseAsSparse = 0.4;
+constexpr double kSparseAsDense = 2.0 / 3.0;
+
+} // namespace
+
+bool packs_sparse(const MatrixView& X) {
+  return density(X) < (is_sparse(X) ? kSparseAsDense : kDenseAsSparse);
+}
+
 double Scaling::factor() const {
   return std::ldexp(1.0, -exponent);
 }
@@ -59,13 +66,8 @@ double Scaling::square_factor() const {
 
 Scaling scaling_of(const MatrixView& X, bool centred) {
   Scaling scaling;
-  if (centred)
-    std::visit(
-        [&](const auto& view) {
-          if constexpr (is_dense<std::decay_t<decltype(view)>>) scaling.centre = column_means(view);
-        },
-        X);
-  const double largest = largest_magnitude(X, scaling.centre);
+  if (centred) scaling.centre = std::visit([](const auto& view) { return column_means(view); }, X);
+  const double largest = largest_magnitude(X, scaling);
   if (largest > 0.0 && std::isfinite(largest)) std::frexp(largest, &scaling.exponent);
   return scaling;
 }

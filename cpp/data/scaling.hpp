@@ -19,12 +19,13 @@ struct Scaling {
   double shift(index_t k) const { return centre.empty() ? 0.0 : centre[k]; }
 };
 
-// The scaling of samples: column means as the centre when `centred` (dense samples only), and the
-// exponent that brings the largest magnitude left to about 1.
+// The scaling of samples: column means as the centre when `centred`, and the exponent that brings
+// the largest magnitude left to about 1.
 Scaling scaling_of(const MatrixView& X, bool centred);
 
-// The share of entries that are not zero (of a sparse matrix: that are stored).
-double density(const MatrixView& X);
+// Whether the samples are packed as sparse ones, however they are stored: mostly zero dense samples
+// are cheaper so, and sparse samples with hardly a zero gain nothing from it and cannot be centred.
+bool packs_sparse(const MatrixView& X);
 
 // Calls visit(feature, packed value) for the stored features of sample i; any other feature k of a
 // sparse sample packs to packed_zero.

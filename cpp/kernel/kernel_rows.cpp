@@ -14,10 +14,6 @@ namespace {
 
 using T = double;
 
-// Dense samples with fewer non-zeros than this are cheaper as sparse ones: a product costs a load
-// there, but the zeros cost nothing.
-constexpr double kSparseDensity = 0.4;
-
 // Queries of one chunk fit a part of the second-level cache, beside the panels and the results.
 constexpr index_t kQueryBytes = 256 * 1024;
 constexpr index_t kDenseColumnChunk = 16 * kLane<T>;
@@ -271,8 +267,7 @@ std::unique_ptr<PackedSamples> pack_samples(const MatrixView& X,
                                             const std::vector<std::vector<index_t>>& segments,
                                             const KernelParams& kernel, int threads) {
   const SegmentOrder order(segments);
-  if (is_sparse(X) || density(X) < kSparseDensity)
-    return std::make_unique<PackedSparseSamples>(X, order, kernel);
+  if (packs_sparse(X)) return std::make_unique<PackedSparseSamples>(X, order, kernel);
   return std::make_unique<PackedDenseSamples>(X, order, kernel, threads);
 }
 
