@@ -14,7 +14,7 @@ constexpr index_t kFewestCachedRows = 64;
 // The cost of a kernel value in products, below which computing it again beats fetching it from
 // main memory; what fits the processor's own caches is always worth keeping.
 constexpr double kCheapProducts = 32.0;
-constexpr index_t kNearBytes = 8 * 1024 * 1024;
+constexpr index_t kNearBytes = 1024 * 1024;
 
 // The kernel's own function costs about as much as this many products, and with fewer products than
 // kSmallWork waking the other threads costs more than they save.

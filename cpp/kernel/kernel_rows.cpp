@@ -33,11 +33,14 @@ void upper_triangle(index_t n, index_t row_chunk, T* out, index_t stride, int th
     for (index_t r = first; r < first + count; ++r) rows.push_back(out + r * stride + begin);
     evaluate_from(first, count, begin, rows.data(), thread);
   });
-  parallel_for(n_chunks, threads, [&](index_t chunk, int) {
-    const index_t first = chunk * row_chunk, end = std::min(first + row_chunk, n);
-    for (index_t c = 0; c < end; ++c)
-      for (index_t r = std::max(first, c + 1); r < end; ++r)
-        out[r * stride + c] = out[c * stride + r];
+  // The rest by reflection, in squares that stay in the first-level cache.
+  constexpr index_t side = 4 * kLane<T>;
+  parallel_for((n + side - 1) / side, threads, [&](index_t square_row, int) {
+    const index_t first = square_row * side, end = std::min(first + side, n);
+    for (index_t left = 0; left <= first; left += side)
+      for (index_t r = first; r < end; ++r)
+        for (index_t c = left; c < std::min(left + side, r); ++c)
+          out[r * stride + c] = out[c * stride + r];
   });
 }
 

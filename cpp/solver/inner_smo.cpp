@@ -13,11 +13,13 @@ constexpr index_t kPollInterval = 4096; // pair steps between two looks at the c
 
 void BlockProblem::resize(index_t size) {
   n = size;
-  stride = round_up(size, kLane<double>);
+  const index_t padded = round_up(size, kLane<double>);
+  // Rows a whole number of small pages apart would fall on the same lines of the first-level cache.
+  stride = padded % 64 == 0 ? padded + kLane<double> : padded;
   kernel.resize_discard(n * stride);
   for (auto* array : {&beta, &gradient, &lower, &upper, &diagonal}) {
-    array->resize_discard(stride);
-    std::fill(array->data() + n, array->data() + stride, 0.0);
+    array->resize_discard(padded);
+    std::fill(array->data() + n, array->data() + padded, 0.0);
   }
 }
 
