@@ -93,7 +93,7 @@ py::dict kernel_perceptron_fit(const py::object& X, const Array<std::int64_t>& y
     const auto samples =
         pack_samples(view, {identity_order(n_rows(view))}, kernel, thread_count(n_threads));
     const index_t segments[] = {0};
-    KernelMatrix matrix(samples->rows(segments, n_threads), cache_bytes, n_threads);
+    KernelMatrix matrix(samples->rows(segments, n_threads), cache_bytes, n_threads, control);
     for (const std::int64_t label : span_of(positive)) {
       KernelPerceptronFit fit =
           train_kernel_perceptron(matrix, signs_of(span_of(y), label), offset, options, control);

@@ -23,9 +23,11 @@ constexpr double kSmallWork = 4e5;
 
 } // namespace
 
-KernelMatrix::KernelMatrix(std::unique_ptr<KernelRows> rows, std::size_t cache_bytes, int threads)
+KernelMatrix::KernelMatrix(std::unique_ptr<KernelRows> rows, std::size_t cache_bytes, int threads,
+                           Control& control)
     : all_(std::move(rows)), cache_bytes_(cache_bytes), threads_(thread_count(threads)),
-      table_(simd::active_table()), scratch_(static_cast<std::size_t>(threads_)) {
+      control_(control), table_(simd::active_table()),
+      scratch_(static_cast<std::size_t>(threads_)) {
   open_cache();
 }
 
@@ -81,10 +83,12 @@ void KernelMatrix::add_directly(std::span<const index_t> rows, std::span<const d
   kernel.gather(rows);
   const index_t row_chunk = kernel.row_chunk(), column_chunk = kernel.column_chunk();
   const auto add = [&](index_t begin, index_t end, int thread) {
-    for (index_t c = begin; c < end; c += column_chunk)
+    for (index_t c = begin; c < end; c += column_chunk) {
+      control_.poll();
       for (index_t r = 0; r < n; r += row_chunk)
         kernel.add(r, std::min(row_chunk, n - r), c, std::min(c + column_chunk, end),
                    coef.data() + r, out + c, thread);
+    }
   };
   parallel_ranges(size(), column_chunk, threads_for(rows.size()), add);
 }

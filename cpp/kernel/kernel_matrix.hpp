@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/control.hpp"
 #include "kernel/kernel_rows.hpp"
 #include "kernel/row_cache.hpp"
 #include "simd/kernel_table.hpp"
@@ -18,7 +19,9 @@ namespace maxmargin {
 // the rows.
 class KernelMatrix {
  public:
-  KernelMatrix(std::unique_ptr<KernelRows> rows, std::size_t cache_bytes, int threads);
+  // `control` is polled during the work that add_rows does, which may take long.
+  KernelMatrix(std::unique_ptr<KernelRows> rows, std::size_t cache_bytes, int threads,
+               Control& control);
 
   index_t size() const { return rows().size(); }
 
@@ -51,6 +54,7 @@ class KernelMatrix {
   std::unique_ptr<KernelRows> restricted_;
   std::size_t cache_bytes_;
   int threads_;
+  Control& control_;
   const simd::KernelTable& table_;
   bool stores_rows_ = false;
   std::optional<RowCache> cache_;

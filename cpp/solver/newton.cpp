@@ -11,6 +11,7 @@ namespace {
 
 constexpr double kRelativeRidge = 1e-11; // keeps equal rows from breaking the factorisation
 constexpr std::size_t kMostHeld = 128;
+constexpr index_t kMostFree = 4096; // beyond, a factorisation would take a second
 constexpr double kProductsPerPairStep =
     50.0; // and variable of the block, at a factorisation's speed
 
@@ -89,7 +90,7 @@ bool NewtonStep::factor(const BlockProblem& block) {
   for (index_t t = 0; t < block.n; ++t)
     if (block.beta[t] > block.lower[t] && block.beta[t] < block.upper[t]) free_.push_back(t);
   const index_t n = static_cast<index_t>(free_.size());
-  if (n < 2) return false;
+  if (n < 2 || n > kMostFree) return false;
   free_kernel_.resize_discard(n * n);
   double largest = 0.0;
   for (index_t i = 0; i < n; ++i) {

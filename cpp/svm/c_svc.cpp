@@ -38,7 +38,7 @@ BinarySvc train_c_svc(std::unique_ptr<KernelRows> rows, std::span<const double> 
                       std::span<const double> C, std::size_t cache_bytes, int threads,
                       const SolverOptions& options, Control& control) {
   const double begin = control.seconds();
-  KernelMatrix kernel(std::move(rows), cache_bytes, threads);
+  KernelMatrix kernel(std::move(rows), cache_bytes, threads, control);
   const DualProblem problem = dual_of(y, C);
   Solution solution = solve(problem, kernel, options, control);
 
