@@ -23,7 +23,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import maxmargin
-from maxmargin import SVC, ConvergenceWarning, NotFittedError, diagnostics
+from maxmargin import SVC, ConvergenceWarning, NotFittedError, _core, diagnostics
 from maxmargin.exceptions import Cancelled
 from oracles import (
     beta_of,
@@ -393,6 +393,30 @@ def test_verbose_shows_progress(capsys):
     assert out == ""
     assert "violation" in err
     assert err.endswith("s\n")
+
+
+def test_options_reach_the_core(monkeypatch):
+    seen = {}
+
+    def spy(*args, **kwargs):
+        seen.update(kwargs, kernel=args[4])
+        return fit(*args, **kwargs)
+
+    fit = _core.svc_fit
+    monkeypatch.setattr(_core, "svc_fit", spy)
+    SVC(
+        kernel="poly", gamma=0.5, coef0=0.25, degree=2, tol=0.125, max_iter=1234, cache_size=1.5,
+        shrinking=False, time_limit=77.0, n_jobs=3,
+    ).fit(*two_classes())  # fmt: skip
+    kernel = seen.pop("kernel")
+    assert (kernel.type, kernel.gamma, kernel.coef0, kernel.degree) == ("poly", 0.5, 0.25, 2)
+    assert seen == {
+        "tol": 0.125, "max_iter": 1234, "cache_bytes": 3 << 19, "shrinking": False,
+        "time_limit": 77.0, "n_threads": 3, "callback": None,
+    }  # fmt: skip
+    SVC().fit(*two_classes())
+    assert seen["n_threads"] == 0
+    assert seen["time_limit"] == np.inf
 
 
 # -- manners ---------------------------------------------------------------------------------------

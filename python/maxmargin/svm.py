@@ -121,7 +121,8 @@ class SVC(Classifier):
     Notes
     -----
     The decision value 0 belongs to classes_[1] with two classes, and to the second class of the
-    pair in a vote. Of several classes with most votes, the first in `classes_` wins, as in LIBSVM.
+    pair in a vote. Of several classes with most votes, the first in `classes_` wins. This is
+    LIBSVM's rule, except that LIBSVM puts the classes in the order in which they first occur.
 
     References
     ----------
