@@ -1,14 +1,18 @@
 """What tests compare with: definitions evaluated in float64, optimality conditions, a small QP.
 
-Nothing here uses the package's own code.
+No oracle uses the package's own code. Below them are problems and fits that several files share.
 """
 
 from __future__ import annotations
 
+import warnings
 from itertools import combinations
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.preprocessing import StandardScaler
+
+from maxmargin import ConvergenceWarning
 
 
 def rng(seed):
@@ -131,3 +135,46 @@ def solve_c_svc(K, y, upper, iterations=200):
         beta, offset = beta + longest * d_beta, offset + longest * d_offset
         z, u = z + longest * d_z, u + longest * d_u
     return beta
+
+
+# -- problems --------------------------------------------------------------------------------------
+
+
+def two_classes(n=80, d=4, seed=0):
+    """A noisy problem with a curved boundary."""
+    r = rng(seed)
+    X = r.normal(size=(n, d))
+    return X, np.where(X[:, 0] + 0.5 * X[:, 1] ** 2 + 0.5 * r.normal(size=n) > 0.3, 1, -1)
+
+
+def scaled(load):
+    """One of scikit-learn's data sets with features of unit variance."""
+    X, y = load(return_X_y=True)
+    return StandardScaler().fit_transform(X), y
+
+
+def overlapping(n_classes=5, n=150):
+    """Several classes without any structure."""
+    r = rng(4)
+    return r.normal(size=(n, 3)), r.integers(0, n_classes, n)
+
+
+# -- fits ------------------------------------------------------------------------------------------
+
+
+def unconverged_fit(model, X, y, **kwargs):
+    """Fit, expecting or not expecting a ConvergenceWarning; the certificate must agree with it."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X, y, **kwargs)
+    warned = any(issubclass(w.category, ConvergenceWarning) for w in caught)
+    assert warned == (not model.certificate_.converged)
+    return model
+
+
+def true_violation(model, X, y, **kernel_parameters):
+    """The kernel matrix, beta and KKT violation of a fitted two-class SVC."""
+    K = kernel(X, X, model.kernel, **kernel_parameters)
+    signs = np.where(y == model.classes_[1], 1.0, -1.0)
+    beta = beta_of(model, len(y))
+    return K, beta, kkt_violation(K, signs, beta, np.full(len(y), model.C))

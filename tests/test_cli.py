@@ -128,7 +128,7 @@ def test_files_may_use_fewer_columns_than_the_model_or_more(tmp_path, capsys):
     for n_features in (2, 6):
         Z = np.pad(X, ((0, 0), (0, 2)))[:, :n_features]
         if n_features == 6:
-            Z[:, 5] = 0.25
+            Z[:, 5] = 3.0  # so far away that the offset decides
         io.save_svmlight(tmp_path / "test", Z, y)
         model, out = str(tmp_path / "model"), str(tmp_path / "out")
         main(["train", str(tmp_path / "train"), "-o", model, "--gamma", "0.5", "-q"])
@@ -267,11 +267,15 @@ def test_ctrl_c_exits_with_130(tmp_path):
     io.save_svmlight(tmp_path / "data", X, y)
     arguments = ["train", "data", "--C", "1e7", "--tol", "1e-9"]
     process = subprocess.Popen(
-        [*COMMAND, *arguments], cwd=tmp_path, env=environment(), text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
-    # It has read the data when it tells their shape; stdout is a pipe, so wait for the fit instead.
-    time.sleep(3.0)
+        [*COMMAND, *arguments],
+        cwd=tmp_path,
+        env={**environment(), "PYTHONUNBUFFERED": "1"},
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout.readline() == "training part     8000 samples, 8 features, 2 classes\n"
+    time.sleep(0.5)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130

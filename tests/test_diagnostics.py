@@ -11,7 +11,14 @@ import scipy.sparse as sp
 from sklearn.datasets import load_wine
 from sklearn.preprocessing import StandardScaler
 
-from maxmargin import SVC, Certificate, NotFittedError, diagnostics
+from maxmargin import (
+    SVC,
+    Certificate,
+    KernelPerceptron,
+    NotFittedError,
+    Perceptron,
+    diagnostics,
+)
 from oracles import (
     beta_of,
     dual_objective,
@@ -75,6 +82,19 @@ def test_margins_of_a_machine(name, container):
     np.testing.assert_allclose(functional, expected, atol=1e-5)
     geometric = diagnostics.geometric_margin(container(X), y, model)
     np.testing.assert_allclose(geometric, expected / np.sqrt(beta @ K @ beta), atol=1e-5)
+
+
+def test_margins_of_perceptrons():
+    X, y = separable()
+    model = Perceptron().fit(X, y)
+    expected = y * (X @ model.coef_[0] + model.intercept_[0]) / np.linalg.norm(model.coef_)
+    np.testing.assert_allclose(diagnostics.geometric_margin(X, y, model), expected, atol=1e-9)
+    model = KernelPerceptron(kernel="rbf", gamma=0.5).fit(X, y)
+    K = kernel(X[model.support_], X, "rbf", gamma=0.5)
+    beta = model.dual_coef_[0]
+    norm = np.sqrt(beta @ K[:, model.support_] @ beta)
+    expected = y * (beta @ K + model.intercept_[0]) / norm
+    np.testing.assert_allclose(diagnostics.geometric_margin(X, y, model), expected, atol=1e-9)
 
 
 def test_the_margin_of_separable_data_is_one_over_w():

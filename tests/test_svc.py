@@ -1,12 +1,7 @@
-"""SVC: its answers against independent oracles, and its manners against scikit-learn's."""
+"""SVC's answers against independent oracles."""
 
 from __future__ import annotations
 
-import copy
-import pickle
-import subprocess
-import sys
-import warnings
 from itertools import combinations
 
 import numpy as np
@@ -15,24 +10,21 @@ import scipy.sparse as sp
 import sklearn.svm
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
-from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
-import maxmargin
-from maxmargin import SVC, ConvergenceWarning, NotFittedError, diagnostics
-from maxmargin.exceptions import Cancelled
+from maxmargin import SVC, diagnostics
 from oracles import (
     beta_of,
     check_binary,
     dual_objective,
     kernel,
+    overlapping,
     ovo_decisions,
     rng,
+    scaled,
     solve_c_svc,
+    two_classes,
 )
 
 KERNELS = {
@@ -41,20 +33,6 @@ KERNELS = {
     "rbf": {"gamma": 0.3},
     "sigmoid": {"gamma": 0.002, "coef0": 0.1},
 }
-
-
-def two_classes(n=80, d=4, seed=0):
-    r = rng(seed)
-    X = r.normal(size=(n, d))
-    return X, np.where(X[:, 0] + 0.5 * X[:, 1] ** 2 + 0.5 * r.normal(size=n) > 0.3, 1, -1)
-
-
-def scaled(load):
-    X, y = load(return_X_y=True)
-    return StandardScaler().fit_transform(X), y
-
-
-# -- the solution ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -240,11 +218,6 @@ def test_machines_are_those_of_the_pairs():
     assert total.kkt_violation == max(m.kkt_violation for m in total.machines)
 
 
-def overlapping(n_classes=5, n=150):
-    r = rng(4)
-    return r.normal(size=(n, 3)), r.integers(0, n_classes, n)
-
-
 def test_votes_and_ties_follow_the_documented_rule():
     X, y = overlapping()
     model = SVC(decision_function_shape="ovo").fit(X, y)
@@ -299,224 +272,3 @@ def test_class_weight_equals_sample_weight():
         X, np.array(list("xyz"))[y]
     )
     assert by_name.dual_coef_.tobytes() == by_sample.dual_coef_.tobytes()
-
-
-# -- how a fit ends --------------------------------------------------------------------------------
-
-
-def test_stopping_early_warns_and_leaves_a_usable_model():
-    X, y = two_classes()
-    with pytest.warns(
-        ConvergenceWarning, match=r"\(max_iter\): KKT violation .* > tol=0.001.*Scal"
-    ):
-        model = SVC(C=100.0, max_iter=2).fit(X, y)
-    assert model.fit_status_ == 1
-    assert model.n_iter_.max() <= 2
-    certificate = model.certificate_
-    assert not certificate.converged
-    assert certificate.stop_reason == "max_iter"
-    assert certificate.kkt_violation > 1e-3
-    assert certificate.duality_gap > 0
-    assert "not converged (max_iter)" in str(certificate)
-    assert np.isfinite(model.decision_function(X)).all()
-
-
-def test_the_warning_says_which_machines():
-    X, y = overlapping(n_classes=3)
-    with pytest.warns(ConvergenceWarning, match="in 3 of 3 pairs of classes"):
-        SVC(C=100.0, max_iter=1).fit(X, y)
-
-
-def test_the_warning_is_also_scikit_learns():
-    from sklearn.exceptions import ConvergenceWarning as Theirs
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", Theirs)
-        SVC(C=100.0, max_iter=1).fit(*two_classes())
-
-
-def slow_problem():
-    """A fit that takes more than a minute: noisy labels and a large C."""
-    r = rng(0)
-    return r.normal(size=(30_000, 10)), r.integers(0, 2, 30_000)
-
-
-def test_time_limit_stops_with_a_warning():
-    X, y = slow_problem()
-    with pytest.warns(ConvergenceWarning, match=r"\(time_limit\)"):
-        model = SVC(C=1e5, time_limit=0.2).fit(X, y)
-    assert model.certificate_.stop_reason == "time_limit"
-    assert np.isfinite(model.decision_function(X[:100])).all()
-
-
-def test_callback_sees_progress_and_can_stop():
-    X, y = slow_problem()
-    reports = []
-
-    def stop_at_third(report):
-        reports.append(report)
-        return len(reports) == 3
-
-    model = SVC(C=1e5, callback=stop_at_third)
-    with pytest.raises(Cancelled):
-        model.fit(X, y)
-    assert len(reports) == 3
-    assert set(reports[0]) == {"n_iter", "kkt_violation", "n_free", "n_bounded", "seconds"}
-    assert reports[0]["seconds"] < reports[2]["seconds"]
-    assert reports[0]["n_iter"] <= reports[2]["n_iter"]
-    with pytest.raises(NotFittedError):
-        model.predict(X)
-
-
-def test_an_exception_in_the_callback_reaches_the_caller():
-    def fail(report):
-        raise KeyError("from the callback")
-
-    with pytest.raises(KeyError, match="from the callback"):
-        SVC(C=1e5, callback=fail).fit(*slow_problem())
-
-
-def test_verbose_goes_with_a_callback(capsys):
-    reports = []
-    X, y = slow_problem()
-    with pytest.raises(Cancelled):
-        SVC(C=1e5, verbose=True, callback=lambda report: reports.append(report) or True).fit(X, y)
-    assert len(reports) == 1
-    assert f"violation {reports[0]['kkt_violation']:.3g}" in capsys.readouterr().err
-
-
-def test_verbose_shows_progress(capsys):
-    X, y = slow_problem()
-    with pytest.warns(ConvergenceWarning):
-        SVC(C=1e5, time_limit=0.5, verbose=True).fit(X, y)
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert "violation" in err
-    assert err.endswith("s\n")
-
-
-# -- manners ---------------------------------------------------------------------------------------
-
-
-with warnings.catch_warnings():
-    # That an estimator need not inherit from scikit-learn's base class is the point.
-    warnings.filterwarnings("ignore", message=".*does not inherit from")
-    # With gamma='scale', repeating rows would change the kernel, not only the weights.
-    scikit_learns_checks = parametrize_with_checks([SVC(gamma=0.5, tol=1e-10)])
-
-
-@scikit_learns_checks
-def test_scikit_learns_checks(estimator, check):
-    with warnings.catch_warnings():
-        # Its checks skip, with a warning, what needs packages that are not installed.
-        warnings.filterwarnings("ignore", category=DeprecationWarning)
-        check(estimator)
-
-
-def test_parameters_are_scikit_learns_and_a_few_more():
-    theirs = sklearn.svm.SVC().get_params()
-    theirs.pop("probability", None)
-    ours = SVC().get_params()
-    assert {name: ours[name] for name in theirs} == theirs
-    assert set(ours) - set(theirs) == {"n_jobs", "time_limit", "callback"}
-
-
-def test_set_params_refuses_unknown_names():
-    model = SVC()
-    with pytest.raises(ValueError, match=r"Invalid parameter 'c'.*Valid parameters are"):
-        model.set_params(C=2.0, c=1.0)
-    assert model.C == 1.0
-    assert model.set_params(C=2.0) is model
-    assert model.C == 2.0
-
-
-def test_representation_shows_what_was_changed():
-    assert repr(SVC()) == "SVC()"
-    assert repr(SVC(C=2.0, kernel="linear")) == "SVC(C=2.0, kernel='linear')"
-
-
-def test_unfitted_estimators_say_so():
-    from sklearn.exceptions import NotFittedError as Theirs
-
-    for call in (SVC().predict, SVC().decision_function):
-        with pytest.raises(NotFittedError, match="SVC instance is not fitted yet") as caught:
-            call([[1.0]])
-        assert isinstance(caught.value, Theirs)
-        assert isinstance(pickle.loads(pickle.dumps(caught.value)), NotFittedError)
-    for name in ("support_vectors_", "coef_", "dual_coef_", "intercept_", "n_support_", "classes_"):
-        assert not hasattr(SVC(kernel="linear"), name)
-
-
-@pytest.mark.parametrize("container", [np.asarray, sp.csr_matrix])
-@pytest.mark.parametrize("name", ["linear", "rbf"])
-def test_copies_and_pickles_predict_the_same(container, name):
-    X, y = scaled(load_wine)
-    X = container(X)
-    model = SVC(kernel=name, decision_function_shape="ovo").fit(X, y)
-    expected = model.decision_function(X)
-    for same in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model), copy.copy(model)):
-        assert same.decision_function(X).tobytes() == expected.tobytes()
-        assert same.certificate_ == model.certificate_
-        assert repr(same) == repr(model)
-
-
-def test_scikit_learns_tools():
-    X, y = scaled(load_wine)
-    assert is_classifier(SVC())
-    search = GridSearchCV(SVC(), {"C": [0.1, 10.0], "gamma": ["scale", 0.01]}, cv=3).fit(X, y)
-    theirs = GridSearchCV(
-        sklearn.svm.SVC(), {"C": [0.1, 10.0], "gamma": ["scale", 0.01]}, cv=3
-    ).fit(X, y)
-    assert search.best_params_ == theirs.best_params_
-    assert search.best_score_ == pytest.approx(theirs.best_score_, abs=0.01)
-    pipeline = make_pipeline(StandardScaler(), SVC())
-    assert cross_val_score(pipeline, X, y, cv=3).mean() > 0.9
-    copied = clone(SVC(C=3.0, class_weight={0: 2.0}).fit(X, y))
-    assert copied.get_params() == SVC(C=3.0, class_weight={0: 2.0}).get_params()
-    assert not hasattr(copied, "support_")
-
-
-def test_a_second_fit_replaces_the_first():
-    X, y = scaled(load_wine)
-    model = SVC(kernel="linear").fit(X, y)
-    model.decision_function(X)
-    model.fit(X[:, :4], y == 0)
-    np.testing.assert_array_equal(
-        model.decision_function(X[:, :4]),
-        SVC(kernel="linear").fit(X[:, :4], y == 0).decision_function(X[:, :4]),
-    )
-    assert model.coef_.shape == (1, 4)
-
-
-def test_score_takes_weights():
-    X, y = two_classes()
-    model = SVC().fit(X, y)
-    weight = rng(0).random(80)
-    expected = weight[model.predict(X) == y].sum() / weight.sum()
-    assert model.score(X, y, sample_weight=weight) == pytest.approx(expected)
-
-
-@pytest.mark.parametrize("name", ["linear", "poly"])
-def test_wider_samples_for_a_model_from_a_file(name):
-    X, y = two_classes()
-    for container in (np.asarray, sp.csr_matrix):
-        model = SVC(kernel=name, gamma=0.5).fit(container(X), y)
-        expected = model.decision_function(X)
-        model._widen(6)
-        wide = np.c_[X, np.zeros((80, 2))]
-        np.testing.assert_allclose(model.decision_function(wide), expected, rtol=1e-6, atol=1e-9)
-
-
-def test_import_is_light():
-    code = (
-        "import sys, maxmargin; "
-        "print(*[m for m in ('scipy', 'sklearn', 'argparse', 'maxmargin.io') if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == ""
-
-
-def test_public_names():
-    for name in maxmargin.__all__:
-        assert hasattr(maxmargin, name)
-    assert "version" in maxmargin.show_config()

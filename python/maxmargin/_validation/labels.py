@@ -1,0 +1,203 @@
+"""Labels and the weights of samples and classes."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maxmargin._validation.parameters import is_real
+from maxmargin.exceptions import DataConversionWarning, compatible
+
+ClassWeight: TypeAlias = Mapping[Any, float] | str | None
+
+
+def check_labels(y: Any, n_samples: int, owner: str) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Return the class index of every sample and the sorted classes.
+
+    Raises
+    ------
+    ValueError
+        If `y` is missing, not one label for each sample, not discrete, holds NaN or one class only.
+    """
+    labels = column_of_labels(y, n_samples, owner)
+    classes, codes = np.unique(labels, return_inverse=True)
+    if len(classes) == 1:
+        raise ValueError(
+            f"{owner} needs samples of at least two classes, but y holds only one class: "
+            f"{classes[0]!r}"
+        )
+    return codes.astype(np.int64).reshape(-1), classes
+
+
+def check_classes(classes: Any) -> NDArray[Any]:
+    """Return the sorted classes, of which there must be at least two."""
+    labels = np.asarray(classes)
+    known = np.unique(column_of_labels(labels, len(labels) if labels.ndim else 0, "classes"))
+    if len(known) < 2:
+        raise ValueError(f"classes must hold at least two classes, got {known.tolist()}")
+    return known
+
+
+def check_known_labels(
+    y: Any, n_samples: int, owner: str, classes: NDArray[Any]
+) -> NDArray[np.int64]:
+    """Return the class index of every sample; every label must be one of the sorted `classes`."""
+    labels = column_of_labels(y, n_samples, owner)
+    unknown = ~np.isin(labels, classes)
+    if unknown.any():
+        raise ValueError(
+            f"y holds {labels[unknown].tolist()[0]!r}, which is not in {classes.tolist()}"
+        )
+    return np.searchsorted(classes, labels).astype(np.int64)
+
+
+def column_of_labels(y: Any, n_samples: int, owner: str) -> NDArray[Any]:
+    """Return `y` as a 1-D array of discrete labels that can be sorted."""
+    if y is None:
+        raise ValueError(f"{owner} requires y to be passed, but the target y is None")
+    labels = np.asarray(y)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected. Please change the shape of "
+            "y to (n_samples,), for example using ravel().",
+            compatible(DataConversionWarning),
+            stacklevel=4,
+        )
+        labels = labels.reshape(-1)
+    if labels.ndim != 1:
+        raise ValueError(f"y should be a 1d array, got an array of shape {labels.shape} instead.")
+    if len(labels) != n_samples:
+        raise ValueError(f"X has {n_samples} samples, but y has {len(labels)} labels")
+    if labels.dtype.kind == "O":
+        if all(isinstance(label, str) for label in labels):
+            return labels
+        labels = _labels_of_objects(labels)
+    kind = labels.dtype.kind
+    if kind == "c":
+        raise ValueError("Complex data not supported: y must hold class labels")
+    if kind not in "biufUST":
+        raise ValueError(f"Unknown label type: y must hold class labels, got dtype {labels.dtype}")
+    if kind == "f":
+        if not np.isfinite(labels).all():
+            raise ValueError("Input y contains NaN or infinity; every sample needs a label")
+        if not (labels == np.floor(labels)).all():
+            raise ValueError(
+                "Unknown label type: continuous. Maybe you are trying to fit a classifier, which "
+                "expects discrete classes, on a regression target with continuous values"
+            )
+    return labels
+
+
+def _labels_of_objects(labels: NDArray[Any]) -> NDArray[Any]:
+    if any(isinstance(label, str) for label in labels):
+        raise ValueError("y mixes strings with labels of other types; labels must be comparable")
+    numbers_only = np.array(labels.tolist())
+    if numbers_only.dtype.kind == "O":
+        raise ValueError("Unknown label type: unknown. y must hold numbers, booleans or strings")
+    return numbers_only
+
+
+def check_sample_weight(
+    sample_weight: Any, n_samples: int, *, may_vanish: bool = False
+) -> NDArray[np.float64]:
+    """Return one finite weight >= 0 for each sample; ones for None.
+
+    Raises
+    ------
+    ValueError
+        If the weights are not numbers, not 1-D, of another length, NaN or infinite, negative, or
+        all zero (unless they may); each with its own message.
+    """
+    if sample_weight is None:
+        return np.ones(n_samples)
+    try:
+        weight = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"sample_weight must hold numbers: {error}") from error
+    if weight.ndim != 1:
+        raise ValueError(f"sample_weight must be a 1D array, got one of shape {weight.shape}")
+    if len(weight) != n_samples:
+        raise ValueError(
+            f"sample_weight.shape == {weight.shape}, expected ({n_samples},): one weight for each "
+            "sample"
+        )
+    if not np.isfinite(weight).all():
+        raise ValueError("sample_weight contains NaN or infinity; weights must be finite")
+    if weight.min() < 0:
+        place = int(np.argmax(weight < 0))
+        raise ValueError(
+            f"sample_weight must not be negative, got {weight[place]} at index {place}"
+        )
+    if not weight.any() and not may_vanish:
+        raise ValueError("sample_weight is zero for every sample; at least one must be positive")
+    return weight
+
+
+def check_class_weight(
+    class_weight: ClassWeight, classes: NDArray[Any], codes: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return one weight for each class.
+
+    'balanced' gives n_samples / (n_classes * count of the class). Classes that a mapping leaves out
+    weigh 1; a mapping that leaves out a class and names one that `y` does not hold is refused, as
+    in scikit-learn, since that is most often a misspelt label.
+    """
+    if class_weight is None:
+        return np.ones(len(classes))
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        return len(codes) / (len(classes) * np.bincount(codes, minlength=len(classes)))
+    if not isinstance(class_weight, Mapping):
+        raise ValueError(
+            f"class_weight must be None, 'balanced' or a dict of class weights, got "
+            f"{class_weight!r}"
+        )
+    weights = np.ones(len(classes))
+    unweighted = []
+    for index, label in enumerate(classes.tolist()):
+        if label in class_weight:
+            weight = class_weight[label]
+            if not is_real(weight) or not math.isfinite(weight) or weight < 0:
+                raise ValueError(
+                    f"class_weight must map class {label!r} to a finite number >= 0, got {weight!r}"
+                )
+            weights[index] = weight
+        else:
+            unweighted.append(label)
+    if unweighted and len(class_weight) > len(classes) - len(unweighted):
+        raise ValueError(
+            f"The classes, {unweighted}, are not in class_weight, which names "
+            f"{list(class_weight)}; y holds {classes.tolist()}"
+        )
+    return weights
+
+
+def upper_bounds(
+    C: float,
+    class_weights: NDArray[np.float64],
+    codes: NDArray[np.int64],
+    sample_weight: NDArray[np.float64],
+    classes: NDArray[Any],
+) -> NDArray[np.float64]:
+    """Return C_i = C * class weight * sample weight, the upper bound of every alpha_i.
+
+    Raises
+    ------
+    ValueError
+        If a bound overflows, or a class has no sample of positive weight.
+    """
+    with np.errstate(over="ignore"):
+        upper: NDArray[np.float64] = C * class_weights[codes] * sample_weight
+    if not np.isfinite(upper).all():
+        raise ValueError(f"C={C} times class_weight and sample_weight overflows; reduce them")
+    for index, label in enumerate(classes.tolist()):
+        if not upper[codes == index].any():
+            raise ValueError(
+                f"class {label!r} has no weight: sample_weight or class_weight is zero for every "
+                "sample of it"
+            )
+    return upper

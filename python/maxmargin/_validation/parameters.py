@@ -1,0 +1,171 @@
+"""Parameters of estimators."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from maxmargin._sparse import CsrMatrix, Matrix
+
+Gamma: TypeAlias = str | float
+Callback: TypeAlias = Callable[[dict[str, Any]], Any]
+
+_BLOCK_ELEMENTS = 1 << 16
+
+
+def check_real(
+    name: str, value: Any, *, above: float | None = None, at_least: float | None = None
+) -> float:
+    """Return `value` as a float; it must be a finite number > `above` or >= `at_least`."""
+    allowed = "a finite number"
+    if above is not None:
+        allowed += f" > {above:g}"
+    if at_least is not None:
+        allowed += f" >= {at_least:g}"
+    if (
+        not is_real(value)
+        or not math.isfinite(value)
+        or (above is not None and value <= above)
+        or (at_least is not None and value < at_least)
+    ):
+        raise ValueError(f"{name} must be {allowed}, got {value!r}")
+    return float(value)
+
+
+def check_integer(name: str, value: Any, *, at_least: int, at_most: int = 2**31 - 1) -> int:
+    """Return `value` as an int in [at_least, at_most]."""
+    is_integer = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if not is_integer or not at_least <= value <= at_most:
+        limit = "" if at_most == 2**31 - 1 else f" and <= {at_most}"
+        raise ValueError(f"{name} must be an integer >= {at_least}{limit}, got {value!r}")
+    return int(value)
+
+
+def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
+    """Return `value`, which must be one of `choices`."""
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
+    return value
+
+
+def check_flag(name: str, value: Any) -> bool:
+    """Return `value` as a bool."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
+
+
+def check_C(C: Any) -> float:  # noqa: N802
+    """Return the penalty as a float > 0."""
+    if is_real(C) and math.isinf(C) and C > 0:
+        raise ValueError(
+            "C must be a finite number > 0, got inf: the hard margin is not available; use a "
+            "large C"
+        )
+    return check_real("C", C, above=0)
+
+
+def check_max_iter(max_iter: Any) -> int:
+    """Return the cap on iterations; -1 is the solver's own."""
+    return check_integer("max_iter", max_iter, at_least=-1, at_most=2**62)
+
+
+def check_cache_size(cache_size: Any) -> int:
+    """Return the size of the row cache, given in MB (2^20 bytes), in bytes."""
+    megabytes = check_real("cache_size", cache_size, above=0)
+    return max(1, int(min(megabytes * 2**20, 2.0**62)))
+
+
+def check_time_limit(time_limit: Any) -> float:
+    """Return the limit in seconds, infinity for None."""
+    return math.inf if time_limit is None else check_real("time_limit", time_limit, above=0)
+
+
+def check_seed(random_state: Any) -> int:
+    """Return a seed of 64 bits: the given one, drawn from a given generator, or a new one."""
+    if random_state is None:
+        return int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**63))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31))
+    is_integer = isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool)
+    if not is_integer or not 0 <= random_state < 2**64:
+        raise ValueError(
+            "random_state must be None, an integer from 0 to 2^64 - 1, a numpy Generator or a "
+            f"RandomState, got {random_state!r}"
+        )
+    return int(random_state)
+
+
+def check_callback(callback: Any) -> Callback | None:
+    """Return `callback`, which must be None or callable."""
+    if callback is not None and not callable(callback):
+        raise ValueError(f"callback must be None or a callable, got {callback!r}")
+    return callback  # type: ignore[no-any-return]
+
+
+def check_n_jobs(n_jobs: Any) -> int:
+    """Return the number of threads for the core: 0 (OpenMP's default) for None, all for -1."""
+    if n_jobs is None:
+        return 0
+    is_integer = isinstance(n_jobs, numbers.Integral) and not isinstance(n_jobs, bool)
+    if not is_integer or (n_jobs != -1 and n_jobs < 1):
+        raise ValueError(f"n_jobs must be None, -1 or an integer >= 1, got {n_jobs!r}")
+    return usable_cores() if n_jobs == -1 else int(min(n_jobs, 4096))
+
+
+def usable_cores() -> int:
+    """Return the number of cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def check_gamma(gamma: Any) -> Gamma:
+    """Return `gamma`: 'scale', 'auto' or a float > 0."""
+    if isinstance(gamma, str) and gamma in ("scale", "auto"):
+        return gamma
+    if not is_real(gamma) or not math.isfinite(gamma) or gamma <= 0:
+        raise ValueError(f"gamma must be 'scale', 'auto' or a finite number > 0, got {gamma!r}")
+    return float(gamma)
+
+
+def gamma_of(gamma: Gamma, X: Matrix) -> float:
+    """Return the number that `gamma` stands for: 'scale' is 1 / (d Var(X)), 'auto' is 1 / d."""
+    n_features: int = X.shape[1]
+    if gamma == "auto":
+        return 1.0 / n_features
+    if gamma != "scale":
+        return float(gamma)
+    variance = _variance(X)
+    result = 1.0 / (n_features * variance) if variance > 0 else 1.0
+    if not math.isfinite(result) or result == 0.0:
+        raise ValueError(
+            f"gamma='scale' leaves the range of float64, since the variance of X is "
+            f"{variance:.3g}: scale the data"
+        )
+    return result
+
+
+def _variance(X: Matrix) -> float:
+    """Return the variance of all elements in float64, 0 where it is within rounding of 0."""
+    n_elements = X.shape[0] * X.shape[1]
+    stored = X.data if isinstance(X, CsrMatrix) else X.reshape(-1)
+    parts = [stored[i : i + _BLOCK_ELEMENTS] for i in range(0, stored.size, _BLOCK_ELEMENTS)]
+    mean = sum(float(part.sum(dtype=np.float64)) for part in parts) / n_elements
+    squares = [float(np.square(part.astype(np.float64, copy=False) - mean).sum()) for part in parts]
+    n_zeros = n_elements - stored.size
+    variance: float = (sum(squares) + n_zeros * mean * mean) / n_elements
+    rounding = 8.0 * math.ulp(1.0) * abs(mean)
+    return variance if variance > rounding * rounding else 0.0
+
+
+def is_real(value: Any) -> bool:
+    """Return whether `value` is a real number; True and False are not."""
+    return isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))

@@ -1,0 +1,155 @@
+"""Samples: their form, size and values, and the features that an estimator was fitted on."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maxmargin._sparse import CsrMatrix, Floats, Matrix, as_float, csr_of
+
+_BLOCK_ELEMENTS = 1 << 16
+
+
+def check_matrix(X: Any, owner: str) -> Matrix:
+    """Return `X` in the form that the core takes.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        A C-contiguous float32 or float64 array and canonical CSR are not copied.
+    owner : str
+        The estimator's name, for messages.
+
+    Raises
+    ------
+    ValueError
+        If `X` is not a matrix of finite real numbers with at least one row and one column, or holds
+        values whose squares overflow float64.
+    """
+    matrix: Matrix
+    if hasattr(X, "tocsr"):
+        matrix = csr_of(X)
+    else:
+        array = np.asarray(X)
+        _check_dimensions(array, owner)
+        matrix = as_float(array)
+    _check_size(matrix.shape, owner)
+    values = matrix.data if isinstance(matrix, CsrMatrix) else matrix
+    _check_values(values, matrix, owner)
+    return matrix
+
+
+def _check_dimensions(array: NDArray[Any], owner: str) -> None:
+    if array.ndim < 2:
+        kind = "1D" if array.ndim == 1 else "scalar"
+        raise ValueError(
+            f"Expected 2D array, got {kind} array instead of shape {array.shape}. Reshape your "
+            "data using X.reshape(-1, 1) if it has a single feature or X.reshape(1, -1) if it is a "
+            "single sample"
+        )
+    if array.ndim > 2:
+        raise ValueError(f"Found array with dim {array.ndim}. {owner} expected <= 2.")
+
+
+def _check_size(shape: tuple[int, ...], owner: str) -> None:
+    for count, what in zip(shape, ("sample", "feature"), strict=True):
+        if count == 0:
+            raise ValueError(
+                f"Found array with 0 {what}(s) (shape={tuple(shape)}) while a minimum of 1 is "
+                f"required by {owner}."
+            )
+
+
+def _check_values(values: Floats, matrix: Matrix, owner: str) -> None:
+    low, high = _extremes(values)
+    if not (math.isfinite(low) and math.isfinite(high)):
+        has_nan = math.isnan(low)
+        kind = "NaN" if has_nan else f"infinity or a value too large for {values.dtype}"
+        raise ValueError(
+            f"Input X contains {kind}. {owner} does not accept missing or infinite values; the "
+            f"first is in {_first_non_finite(values, matrix)}"
+        )
+    largest = max(-low, high)
+    # Squared distances are at most 4 d max|x|^2.
+    if largest > math.sqrt(np.finfo(np.float64).max / (4.0 * matrix.shape[1])):
+        raise ValueError(
+            f"X holds values as large as {largest:.3g}: their squares overflow. Scale the data, "
+            "for example every feature to [0, 1] or to unit variance"
+        )
+
+
+def _extremes(values: Floats) -> tuple[float, float]:
+    """Return the least and the greatest element (0, 0 of none); NaN where there is one."""
+    flat = values.reshape(-1)
+    if flat.size == 0:
+        return 0.0, 0.0
+    parts = [flat[i : i + _BLOCK_ELEMENTS] for i in range(0, flat.size, _BLOCK_ELEMENTS)]
+    with np.errstate(invalid="ignore"):
+        lows = np.array([part.min() for part in parts])
+        highs = np.array([part.max() for part in parts])
+        return float(lows.min()), float(highs.max())
+
+
+def _first_non_finite(values: Floats, matrix: Matrix) -> str:
+    place = int(np.argmin(np.isfinite(values.reshape(-1))))
+    if isinstance(matrix, CsrMatrix):
+        row = int(np.searchsorted(matrix.indptr, place, side="right")) - 1
+        return f"row {row}, column {matrix.indices[place]}"
+    row, column = divmod(place, matrix.shape[1])
+    return f"row {row}, column {column}"
+
+
+def feature_names(X: Any) -> NDArray[np.object_] | None:
+    """Return the names of a data frame's columns if all are strings, else None."""
+    columns = getattr(X, "columns", None)
+    if columns is None:
+        return None
+    names = list(columns)
+    if not names or not all(isinstance(name, str) for name in names):
+        return None
+    return np.array(names, dtype=object)
+
+
+def check_features(
+    X: Any, n_features: int, owner: str, fitted_n: int, fitted_names: NDArray[np.object_] | None
+) -> None:
+    """Compare the features of `X` with those that the estimator was fitted on."""
+    names = feature_names(X)
+    if names is not None and fitted_names is None:
+        warnings.warn(
+            f"X has feature names, but {owner} was fitted without feature names", stacklevel=4
+        )
+    elif names is None and fitted_names is not None:
+        warnings.warn(
+            f"X does not have valid feature names, but {owner} was fitted with feature names",
+            stacklevel=4,
+        )
+    elif names is not None and fitted_names is not None:
+        _compare_names(list(names), list(fitted_names))
+    if n_features != fitted_n:
+        raise ValueError(
+            f"X has {n_features} features, but {owner} is expecting {fitted_n} features as input"
+        )
+
+
+def _compare_names(names: list[str], fitted_names: list[str]) -> None:
+    if names == fitted_names:
+        return
+    faults = []
+    unseen = [name for name in names if name not in set(fitted_names)]
+    missing = [name for name in fitted_names if name not in set(names)]
+    for title, listed in (
+        ("Feature names unseen at fit time:", unseen),
+        ("Feature names seen at fit time, yet now missing:", missing),
+    ):
+        if listed:
+            faults += [title, *(f"- {name}" for name in sorted(listed)[:5])]
+            faults += ["- ..."] if len(listed) > 5 else []
+    if not faults:
+        faults = ["Feature names must be in the same order as they were in fit."]
+    text = "\n".join(["The feature names should match those that were passed during fit.", *faults])
+    raise ValueError(text + "\n")
