@@ -90,16 +90,7 @@ def test_feature_scale_is_undone_by_gamma(scale):
     assert (np.abs(model.dual_coef_) == 1.0).sum() == 11
 
 
-@pytest.mark.parametrize(
-    "container",
-    [
-        np.asarray,
-        pytest.param(
-            sp.csr_matrix,
-            marks=pytest.mark.xfail(reason="columns of sparse data are not centred"),
-        ),
-    ],
-)
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_matrix])
 def test_a_large_offset_does_not_matter_to_rbf(container):
     X, y = noisy_halves()
     X = np.round(X * 2**20) / 2**20  # so that the shift is exact
