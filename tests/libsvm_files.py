@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import pathlib
 import tempfile
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -45,15 +46,15 @@ def decision_values(model, X):
 
 
 def predicted(model, X):
-    """One-vs-one votes; the first class wins a tie."""
+    """One-vs-one votes; the first class of the vote order wins a tie."""
     n_classes = len(model["n_support"])
     votes = np.zeros((len(X), n_classes))
     pairs = [(i, j) for i in range(n_classes) for j in range(i + 1, n_classes)]
     for (i, j), values in zip(pairs, decision_values(model, X).T, strict=True):
         votes[:, i] += values > 0
         votes[:, j] += values <= 0
-    has_tie = (votes == votes.max(axis=1, keepdims=True)).sum(axis=1) > 1
-    return model["labels"][votes.argmax(axis=1)], has_tie
+    order = model["vote_order"]
+    return model["labels"][order[votes[:, order].argmax(axis=1)]]
 
 
 def problem(n_classes=3, n_features=3, n=60, seed=0):
@@ -88,5 +89,14 @@ def sparse_samples(X):
 
 
 def libsvm_decision_values(model, X):
+    """LIBSVM's labels, and its values with the pairs of classes in ascending order."""
     labels, _, values = svmutil.svm_predict([0] * len(X), sparse_samples(X), model, "-q")
-    return np.array(labels), np.array(values)
+    order = model.get_labels()
+    column = {pair: k for k, pair in enumerate(combinations(order, 2))}
+    ascending = [
+        np.array(values)[:, column[a, b]]
+        if (a, b) in column
+        else -np.array(values)[:, column[b, a]]
+        for a, b in combinations(sorted(order), 2)
+    ]
+    return np.array(labels), np.stack(ascending, axis=1)

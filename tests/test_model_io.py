@@ -50,11 +50,12 @@ def raw_model(seed=0, n_classes=3, sparse=False, kernel="rbf"):
         "dual_coef": rng.normal(size=(n_classes - 1, n_vectors)),
         "rho": rng.normal(size=n_classes * (n_classes - 1) // 2) * 1e-5,
         "support_vectors": vectors,
+        "vote_order": rng.permutation(n_classes),
     }
 
 
 def assert_same_model(got, expected):
-    for name in ("labels", "n_support", "dual_coef", "rho"):
+    for name in ("labels", "n_support", "dual_coef", "rho", "vote_order"):
         assert got[name].shape == expected[name].shape
         np.testing.assert_array_equal(got[name], expected[name], err_msg=name)
     assert dense(got["support_vectors"]).tobytes() == dense(expected["support_vectors"]).tobytes()

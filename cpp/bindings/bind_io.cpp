@@ -77,12 +77,18 @@ py::dict to_dict(SvcModel&& model) {
 py::dict read_svc_model_bytes(const py::bytes& data, std::optional<bool> zero_based,
                               std::optional<index_t> n_features) {
   const std::string_view text = view_of(data);
-  SvcModel model = [&] {
+  SvcModel model;
+  std::vector<index_t> vote_order; // the classes, by ascending label, in the order of the file
+  {
     const py::gil_scoped_release release;
-    return with_ascending_labels(
-        read_svc_model(text, index_base(zero_based), n_features.value_or(-1)));
-  }();
-  return to_dict(std::move(model));
+    const SvcModel in_file = read_svc_model(text, index_base(zero_based), n_features.value_or(-1));
+    const std::vector<index_t> ascending = ascending_order(in_file);
+    model = with_class_order(in_file, ascending);
+    vote_order = inverse_order(ascending, in_file.n_classes());
+  }
+  py::dict result = to_dict(std::move(model));
+  result["vote_order"] = to_numpy(std::move(vote_order));
+  return result;
 }
 
 template <class T> std::vector<T> to_vector(const Array<T>& array) {
@@ -116,15 +122,17 @@ SupportVectors to_support_vectors(const MatrixView& X) {
 
 py::bytes write_svc_model_bytes(const KernelParams& kernel, const Array<double>& labels,
                                 const Array<index_t>& n_support, const Array<double>& dual_coef,
-                                const Array<double>& rho, const py::object& support_vectors) {
+                                const Array<double>& rho, const py::object& support_vectors,
+                                const Array<index_t>& vote_order) {
   SvcModel model{
       kernel, to_vector(labels), to_vector(n_support), to_vector(dual_coef), to_vector(rho), {}};
   const MatrixView view = matrix_view(support_vectors);
+  const std::vector<index_t> order = to_vector(vote_order);
   std::string text;
   {
     const py::gil_scoped_release release;
     model.support_vectors = to_support_vectors(view);
-    text = write_svc_model(model);
+    text = write_svc_model(model, order);
   }
   return to_bytes(text);
 }
@@ -142,7 +150,7 @@ void bind_io(py::module_& m) {
         "Parse a LIBSVM model of a C-SVC, its classes put in ascending order.");
   m.def("write_svc_model", &write_svc_model_bytes, py::arg("kernel"), py::arg("labels"),
         py::arg("n_support"), py::arg("dual_coef"), py::arg("rho"), py::arg("support_vectors"),
-        "The text of a LIBSVM model.");
+        py::arg("vote_order"), "The text of a LIBSVM model, its classes in the order vote_order.");
 }
 
 } // namespace maxmargin::bindings

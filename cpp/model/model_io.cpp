@@ -328,8 +328,10 @@ SvcModel read_svc_model(std::string_view text, IndexBase base, index_t n_feature
   return model;
 }
 
-std::string write_svc_model(const SvcModel& model) {
-  check_parts_fit(model);
+std::string write_svc_model(const SvcModel& given, const std::vector<index_t>& class_order) {
+  check_parts_fit(given);
+  inverse_order(class_order, given.n_classes()); // throws unless it is a permutation
+  const SvcModel model = with_class_order(given, class_order);
   std::string text = "svm_type c_svc\n";
   append_kernel(text, model.kernel);
   append_line(text, "nr_class", std::vector{model.n_classes()});

@@ -22,6 +22,6 @@ SvcModel read_svc_model(std::string_view text, IndexBase base = IndexBase::autom
 // Indices count from 1 and zeros are left out, as in LIBSVM's files.
 // Throws: InvalidArgument when a label is not a 32-bit integer, a number is not finite or the parts
 // do not fit together.
-std::string write_svc_model(const SvcModel& model);
+std::string write_svc_model(const SvcModel& model, const std::vector<index_t>& class_order);
 
 } // namespace maxmargin

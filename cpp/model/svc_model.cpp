@@ -1,17 +1,12 @@
 #include "model/svc_model.hpp"
 
+#include "base/error.hpp"
+
 #include <algorithm>
 #include <numeric>
 
 namespace maxmargin {
 namespace {
-
-std::vector<index_t> ascending_order(const std::vector<double>& labels) {
-  std::vector<index_t> order(labels.size());
-  std::iota(order.begin(), order.end(), index_t{0});
-  std::ranges::sort(order, {}, [&](index_t i) { return labels[static_cast<std::size_t>(i)]; });
-  return order;
-}
 
 void append_row(const SupportVectors& from, index_t row, SupportVectors& to) {
   const index_t begin = from.indptr[static_cast<std::size_t>(row)];
@@ -24,10 +19,27 @@ void append_row(const SupportVectors& from, index_t row, SupportVectors& to) {
 
 } // namespace
 
-SvcModel with_ascending_labels(const SvcModel& model) {
-  if (std::ranges::is_sorted(model.labels)) return model;
+std::vector<index_t> ascending_order(const SvcModel& model) {
+  std::vector<index_t> order(model.labels.size());
+  std::iota(order.begin(), order.end(), index_t{0});
+  std::ranges::sort(order, {},
+                    [&](index_t i) { return model.labels[static_cast<std::size_t>(i)]; });
+  return order;
+}
+
+std::vector<index_t> inverse_order(const std::vector<index_t>& order, index_t n) {
+  std::vector<index_t> inverse(order.size(), -1);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    require(order[i] >= 0 && order[i] < n && inverse[static_cast<std::size_t>(order[i])] < 0,
+            "a class order must hold every class once");
+    inverse[static_cast<std::size_t>(order[i])] = static_cast<index_t>(i);
+  }
+  require(static_cast<index_t>(order.size()) == n, "a class order must hold every class once");
+  return inverse;
+}
+
+SvcModel with_class_order(const SvcModel& model, const std::vector<index_t>& order) {
   const index_t n_classes = model.n_classes();
-  const auto order = ascending_order(model.labels); // old class by new class
   const auto old_class = [&](index_t i) { return order[static_cast<std::size_t>(i)]; };
   // A machine whose classes change places changes its sign.
   const auto sign = [&](index_t i, index_t j) {

@@ -41,8 +41,14 @@ constexpr index_t coef_row(index_t own, index_t other) {
   return other > own ? other - 1 : other;
 }
 
-// The same decision functions with the classes in ascending order of their labels. One-vs-one votes
-// that tie go to the first class, which may then be another one.
-SvcModel with_ascending_labels(const SvcModel& model);
+// The classes in ascending order of their labels.
+std::vector<index_t> ascending_order(const SvcModel& model);
+
+// The same decision functions with class order[i] in place i; a machine whose classes change places
+// changes its sign. Requires a permutation.
+SvcModel with_class_order(const SvcModel& model, const std::vector<index_t>& order);
+
+// order[inverse[i]] = i. Throws InvalidArgument unless `order` is a permutation of n numbers.
+std::vector<index_t> inverse_order(const std::vector<index_t>& order, index_t n);
 
 } // namespace maxmargin

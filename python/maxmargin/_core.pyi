@@ -108,4 +108,5 @@ def write_svc_model(
     dual_coef: NDArray[np.float64],
     rho: NDArray[np.float64],
     support_vectors: Any,
+    vote_order: NDArray[np.int64],
 ) -> bytes: ...

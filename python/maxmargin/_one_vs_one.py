@@ -29,9 +29,13 @@ def votes(decisions: NDArray[np.float64], n_classes: int) -> NDArray[np.int64]:
     return counts.T
 
 
-def vote_winners(decisions: NDArray[np.float64], n_classes: int) -> NDArray[np.int64]:
-    """Return the class with most votes; of several, that with the lowest index (as LIBSVM)."""
-    winners: NDArray[np.int64] = votes(decisions, n_classes).argmax(axis=1)
+def vote_winners(
+    decisions: NDArray[np.float64], n_classes: int, vote_order: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the class with most votes; of several, that which comes first in `vote_order`."""
+    winners: NDArray[np.int64] = vote_order[
+        votes(decisions, n_classes)[:, vote_order].argmax(axis=1)
+    ]
     return winners
 
 

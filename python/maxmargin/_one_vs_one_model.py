@@ -40,8 +40,10 @@ class OneVsOneModel(Classifier):
         rho: NDArray[np.float64],
         support_vectors: Matrix,
         kernel_params: KernelParams,
+        vote_order: NDArray[np.int64],
     ) -> None:
         self._cache = {}
+        self._vote_order = vote_order
         self.classes_ = classes
         self._n_support = n_support
         self._dual_coef = dual_coef
@@ -148,7 +150,7 @@ class OneVsOneModel(Classifier):
         if self.break_ties and n_classes > 2:
             winners = _one_vs_one.one_vs_rest_scores(values, n_classes).argmax(axis=1)
         else:
-            winners = _one_vs_one.vote_winners(values, n_classes)
+            winners = _one_vs_one.vote_winners(values, n_classes, self._vote_order)
         predicted: NDArray[Any] = self.classes_[winners]
         return predicted
 

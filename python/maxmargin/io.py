@@ -230,6 +230,7 @@ def save_model(estimator: SVC, path: Path) -> None:
         estimator._dual_coef,
         estimator._rho,
         estimator._support_vectors,
+        estimator._vote_order,
     )
     with _replacing(path) as file:
         file.write(text)
@@ -241,8 +242,8 @@ def load_model(
     """Read a LIBSVM model file of a C-SVC.
 
     LIBSVM lists the classes in the order in which it met them; here they are put in ascending
-    order. Decision values stay the same, up to the sign of a pair of classes that changed places.
-    Where one-vs-one votes tie the first class wins, which may then differ from LIBSVM's choice.
+    order. Decision values stay the same, up to the sign of a pair of classes that changed places,
+    and where one-vs-one votes tie the class that LIBSVM lists first wins, as there.
 
     Parameters
     ----------
@@ -286,6 +287,7 @@ def load_model(
         vectors if _keeps_sparse(vectors) else _to_dense(vectors),
         model["kernel"],
         vectors.n_cols,
+        model["vote_order"],
     )
 
 

@@ -121,8 +121,8 @@ class SVC(OneVsOneModel):
     Notes
     -----
     The decision value 0 belongs to classes_[1] with two classes, and to the second class of the
-    pair in a vote. Of several classes with most votes, the first in `classes_` wins. This is
-    LIBSVM's rule, except that LIBSVM puts the classes in the order in which they first occur.
+    pair in a vote. Of several classes with most votes, that which first occurs in `y` wins, as in
+    LIBSVM (scikit-learn takes the first in `classes_`).
 
     References
     ----------
@@ -238,6 +238,7 @@ class SVC(OneVsOneModel):
             rho=result["rho"],
             support_vectors=take_rows(matrix, result["support"]),
             kernel_params=kernel,
+            vote_order=np.argsort(np.unique(codes, return_index=True)[1]),
         )
         self._record_features(X, matrix.shape[1])
         self.support_: NDArray[np.int64] = result["support"]
@@ -288,6 +289,7 @@ class SVC(OneVsOneModel):
         support_vectors: Matrix,
         kernel_params: Any,
         n_features: int,
+        vote_order: NDArray[np.int64],
     ) -> Self:
         """Return a fitted estimator from a model in LIBSVM's form, as read from a file."""
         kernel = KernelParams(
@@ -299,7 +301,7 @@ class SVC(OneVsOneModel):
         # A linear model may come with any gamma.
         gamma: Gamma = kernel.gamma if kernel.gamma > 0 else "scale"
         model = cls(kernel=kernel.type, degree=kernel.degree, gamma=gamma, coef0=kernel.coef0)
-        model._set_model(classes, n_support, dual_coef, rho, support_vectors, kernel)
+        model._set_model(classes, n_support, dual_coef, rho, support_vectors, kernel, vote_order)
         model.n_features_in_ = n_features
         return model
 
