@@ -196,6 +196,20 @@ def test_a_callback_sees_the_violation_and_may_stop():
     assert len(seen) == 2
     assert seen[-1]["kkt_violation"] > 0
     assert seen[-1]["n_iter"] >= seen[0]["n_iter"]
+    assert seen[-1]["n_free"] > 0
+
+
+def test_progress_counts_the_support_vectors():
+    X, y = problem(5000, 4, seed=18, flip=0.2)
+    seen = []
+    upper = np.full(5000, 0.5)
+    params = _core.KernelParams("rbf", 2.0)
+    result = _core.svc_fit(X, y, 2, upper, params, callback=lambda p: seen.append(p), tol=1e-4)
+    n_bounded = int((np.abs(result["dual_coef"]) == 0.5).sum())
+    assert seen
+    last = seen[-1]
+    assert last["n_bounded"] == pytest.approx(n_bounded, rel=0.3)
+    assert last["n_free"] + last["n_bounded"] == pytest.approx(len(result["support"]), rel=0.3)
 
 
 def test_an_exception_in_the_callback_ends_the_fit():

@@ -47,7 +47,7 @@ class BlockSmo {
         working_set_.renumber(shrinker_.kept());
         ends = violation();
       }
-      control_.poll({solution.n_iter, ends.up - ends.low, 0, 0, 0.0});
+      control_.poll(progress(solution.n_iter, ends));
     }
     if (shrinker_.is_shrunk()) {
       unshrink();
@@ -60,6 +60,16 @@ class BlockSmo {
   }
 
  private:
+  Progress progress(index_t n_iter, const simd::Violation& ends) const {
+    Progress now{n_iter, ends.up - ends.low, 0, shrinker_.n_bounded_aside(), 0.0};
+    for (index_t t = 0; t < state_.n; ++t) {
+      if (state_.beta[t] == 0.0) continue;
+      const bool is_free = state_.beta[t] > state_.lower[t] && state_.beta[t] < state_.upper[t];
+      ++(is_free ? now.n_free : now.n_bounded);
+    }
+    return now;
+  }
+
   simd::Violation violation() const {
     const simd::Violation ends = simd::active_table().select_first(state_.view());
     if (std::isnan(ends.up - ends.low) || ends.up == HUGE_VAL || ends.low == -HUGE_VAL)

@@ -55,6 +55,8 @@ bool Shrinker::shrink(const simd::Violation& ends, double tol) {
 
   SolverState active(round_up(n_kept, kLane<double>));
   std::vector<index_t> active_numbers;
+  const auto is_set = [](double beta) { return beta != 0.0; };
+  n_bounded_aside_ += std::count_if(state_.beta.data(), state_.beta.data() + state_.n, is_set);
   for (index_t k = 0; k < n_kept; ++k) {
     const index_t t = kept_[k];
     active.beta[k] = state_.beta[t];
@@ -71,6 +73,7 @@ bool Shrinker::shrink(const simd::Violation& ends, double tol) {
   }
   numbers_ = std::move(active_numbers);
   state_ = std::move(active);
+  n_bounded_aside_ -= std::count_if(state_.beta.data(), state_.beta.data() + state_.n, is_set);
   kernel_.restrict_to(kept_);
   strikes_.clear();
   return true;
@@ -85,6 +88,7 @@ void Shrinker::unshrink() {
   write_back();
   state_ = std::move(full_);
   numbers_.clear();
+  n_bounded_aside_ = 0;
   strikes_.clear();
   std::vector<index_t> moved;
   std::vector<double> delta;

@@ -41,6 +41,9 @@ class Shrinker {
 
   void unshrink();
 
+  // How many of the variables set aside are not zero.
+  index_t n_bounded_aside() const { return n_bounded_aside_; }
+
  private:
   void find_kept(const simd::Violation& ends);
   void write_back();
@@ -53,6 +56,7 @@ class Shrinker {
   std::vector<index_t> kept_;
   std::vector<unsigned char> strikes_;
   index_t rounds_ = 0;
+  index_t n_bounded_aside_ = 0;
 };
 
 } // namespace maxmargin
