@@ -157,6 +157,37 @@ def test_a_time_limit_ends_the_fit_with_a_feasible_model():
     assert abs(beta.sum()) < 1e-9 * max(1.0, np.abs(beta).sum())
 
 
+def test_a_time_limit_holds_inside_a_block():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 7)), rng.integers(0, 2, 30)
+    result = fit(X, y, C=1e100, kernel="linear", time_limit=0.2)
+    assert result["stop_reason"] == ["time_limit"] or result["seconds"][0] < 0.2
+
+
+def test_columns_without_entries_take_no_room():
+    rng = np.random.default_rng(1)
+    X, y = problem(40, 9, seed=19)
+    columns = np.sort(rng.choice(2**40, 9, replace=False))
+    indices, indptr = np.tile(columns, 40), np.arange(0, 361, 9)
+    wide = fit((X.ravel(), indices, indptr, 2**40), y, tol=1e-8)
+    narrow = fit(X, y, tol=1e-8)
+    assert wide["dual_objective"][0] == pytest.approx(narrow["dual_objective"][0], rel=1e-9)
+    vectors = (X.ravel(), indices, indptr, 2**40)
+    support = wide["support"]
+    rows = np.concatenate([np.arange(9) + 9 * i for i in support])
+    kept = (X.ravel()[rows], indices[rows], np.arange(0, 9 * len(support) + 1, 9), 2**40)
+    params = _core.KernelParams("rbf", 0.5)
+    decision = _core.Decision(kept, wide["n_support"], wide["dual_coef"], wide["rho"], params)
+    K = kernel_matrix(X, X[support], gamma=0.5)
+    expected = K @ wide["dual_coef"][0] - wide["rho"][0]
+    np.testing.assert_allclose(decision.decision_function(vectors)[:, 0], expected, atol=1e-9)
+    # A sample may have columns that no support vector has; they count in its distance.
+    other = (np.array([2.0]), np.array([5]), np.array([0, 1]), 2**40)
+    far = np.exp(-0.5 * (4.0 + (X[support] ** 2).sum(axis=1)))
+    value = decision.decision_function(other)[0, 0]
+    assert value == pytest.approx(far @ wide["dual_coef"][0] - wide["rho"][0], abs=1e-9)
+
+
 def test_rows_with_a_zero_box_take_no_part():
     X, y = problem(500, 4, seed=9)
     upper = np.where(np.arange(500) % 3 == 0, 0.0, 2.0)

@@ -72,7 +72,7 @@ py::array sparse_block(const simd::KernelTable& target, const MatrixView& A, con
   QueryTable<T> lines;
   for (index_t first = 0; first < n_rows(A); first += QueryTable<T>::kQueries) {
     const index_t n = std::min(QueryTable<T>::kQueries, n_rows(A) - first);
-    lines.set(queries, std::span(numbers).subspan(first, n), n_cols(B));
+    lines.set(queries, std::span(numbers).subspan(first, n), columns.cols());
     std::vector<T*> out;
     for (index_t r = 0; r < n; ++r) out.push_back(values.data() + (first + r) * width);
     simd::SparseBlock<T> block;

@@ -90,8 +90,8 @@ py::dict kernel_perceptron_fit(const py::object& X, const Array<std::int64_t>& y
     const py::gil_scoped_release nogil;
     // One segment, so that column i is sample i. Kernel values do not depend on labels: every
     // problem finds the rows that those before it left in the cache.
-    const auto samples =
-        pack_samples(view, {identity_order(n_rows(view))}, kernel, thread_count(n_threads));
+    const auto samples = pack_samples(view, {identity_order(n_rows(view))}, kernel,
+                                      thread_count(n_threads), control);
     const index_t segments[] = {0};
     KernelMatrix matrix(samples->rows(segments, n_threads), cache_bytes, n_threads, control);
     for (const std::int64_t label : span_of(positive)) {

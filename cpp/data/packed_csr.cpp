@@ -11,30 +11,64 @@
 namespace maxmargin {
 
 FeatureOrder::FeatureOrder(const MatrixView& X) {
-  if (n_cols(X) <= kMostDirectLines) return;
-  std::vector<index_t> count(static_cast<std::size_t>(n_cols(X)), 0);
-  std::visit(
-      [&](const auto& view) {
-        const Scaling none;
-        for (index_t i = 0; i < view.rows; ++i)
-          for_each_feature<double>(view, i, none,
-                                   [&](index_t k, double x) { count[k] += x != 0.0; });
-      },
-      X);
-  std::vector<index_t> features = identity_order(n_cols(X));
-  std::stable_sort(features.begin(), features.end(),
+  if (n_cols(X) <= kMostDirectLines) {
+    n_features_ = static_cast<std::int32_t>(n_cols(X));
+    return;
+  }
+  keeps_order_ = false;
+  const std::vector<index_t> count = count_features(X);
+  require(features_.size() < std::numeric_limits<std::int32_t>::max(),
+          "sparse X may have at most 2147483646 features that are not zero throughout");
+  n_features_ = static_cast<std::int32_t>(features_.size());
+  std::vector<index_t> order = identity_order(n_features_);
+  std::stable_sort(order.begin(), order.end(),
                    [&](index_t a, index_t b) { return count[a] > count[b]; });
-  rank_.resize(features.size());
-  for (std::size_t r = 0; r < features.size(); ++r)
-    rank_[features[r]] = static_cast<std::int32_t>(r);
+  rank_.resize(features_.size());
+  for (std::size_t r = 0; r < order.size(); ++r) rank_[order[r]] = static_cast<std::int32_t>(r);
+  if (n_cols(X) > kMostCounted) return;
+  by_feature_.assign(static_cast<std::size_t>(n_cols(X)), n_features_);
+  for (std::size_t k = 0; k < features_.size(); ++k) by_feature_[features_[k]] = rank_[k];
+}
+
+// Finds the features that a sample has; returns how many have each.
+std::vector<index_t> FeatureOrder::count_features(const MatrixView& X) {
+  const auto for_each_entry = [&](const auto& visit) {
+    std::visit(
+        [&](const auto& view) {
+          for (index_t i = 0; i < view.rows; ++i)
+            for_each_feature<double>(view, i, Scaling{}, [&](index_t k, double x) {
+              if (x != 0.0) visit(k);
+            });
+        },
+        X);
+  };
+  std::vector<index_t> count;
+  if (n_cols(X) <= kMostCounted) {
+    std::vector<index_t> by_feature(static_cast<std::size_t>(n_cols(X)), 0);
+    for_each_entry([&](index_t k) { ++by_feature[k]; });
+    for (index_t k = 0; k < n_cols(X); ++k)
+      if (by_feature[k] > 0) {
+        features_.push_back(k);
+        count.push_back(by_feature[k]);
+      }
+  } else {
+    std::vector<index_t> entries;
+    for_each_entry([&](index_t k) { entries.push_back(k); });
+    std::sort(entries.begin(), entries.end());
+    for (auto first = entries.begin(); first != entries.end();) {
+      const auto last = std::upper_bound(first, entries.end(), *first);
+      features_.push_back(*first);
+      count.push_back(last - first);
+      first = last;
+    }
+  }
+  return count;
 }
 
 template <Real T>
 PackedCsr<T>::PackedCsr(const MatrixView& X, std::span<const index_t> rows, const Scaling& scaling,
                         const FeatureOrder& order, const simd::RealTable<T>& table)
-    : cols_(n_cols(X)) {
-  require(cols_ <= std::numeric_limits<std::int32_t>::max(),
-          "sparse X may have at most 2147483647 features, got " + std::to_string(cols_));
+    : cols_(order.n_features()) {
   std::vector<T> values;
   std::vector<std::int32_t> indices;
   indptr_.reserve(rows.size() + 1);

@@ -5,6 +5,7 @@
 #include "data/views.hpp"
 #include "simd/kernel_table.hpp"
 
+#include <algorithm>
 #include <span>
 #include <vector>
 
@@ -14,21 +15,34 @@ namespace maxmargin {
 inline constexpr index_t kMostDirectLines = 4096;
 
 // Features renumbered by falling number of samples that have them. A few features of a text make up
-// most of its entries; side by side they stay in the processor's caches. Empty: the features' own
-// order.
+// most of its entries; side by side they stay in the processor's caches. Features that no sample
+// has take no room, however many there are. With few features, their own order.
 class FeatureOrder {
  public:
   FeatureOrder() = default;
-  // Of the samples' features, when they are too many to stay in a cache by themselves.
   explicit FeatureOrder(const MatrixView& X);
 
+  // A feature that no sample has gets the number n_features().
   std::int32_t operator()(index_t feature) const {
-    return rank_.empty() ? static_cast<std::int32_t>(feature) : rank_[feature];
+    if (keeps_order_) return static_cast<std::int32_t>(feature);
+    if (!by_feature_.empty()) return by_feature_[static_cast<std::size_t>(feature)];
+    const auto found = std::lower_bound(features_.begin(), features_.end(), feature);
+    if (found == features_.end() || *found != feature) return n_features_;
+    return rank_[static_cast<std::size_t>(found - features_.begin())];
   }
-  bool keeps_order() const { return rank_.empty(); }
+  bool keeps_order() const { return keeps_order_; }
+  std::int32_t n_features() const { return n_features_; }
 
  private:
+  static constexpr index_t kMostCounted = index_t{1} << 22;
+
+  std::vector<index_t> count_features(const MatrixView& X);
+
+  bool keeps_order_ = true;
+  std::int32_t n_features_ = 0;
+  std::vector<index_t> features_; // those that a sample has, ascending
   std::vector<std::int32_t> rank_;
+  std::vector<std::int32_t> by_feature_; // the same for every feature, unless they are very many
 };
 
 // Samples in the form that sparse_block reads: the non-zero values in the solver's type, 32-bit

@@ -9,13 +9,15 @@
 namespace maxmargin {
 template <Real T>
 PackedDense<T>::PackedDense(const MatrixView& X, std::span<const index_t> rows,
-                            const Scaling& scaling, const simd::RealTable<T>& table, int threads)
+                            const Scaling& scaling, const simd::RealTable<T>& table, int threads,
+                            Control* control)
     : rows_(static_cast<index_t>(rows.size())), depth_(n_cols(X)) {
   data_ = AlignedBuffer<T>(n_panels() * panel_size(depth_));
   std::visit(
       [&](const auto& view) {
         parallel_ranges(n_panels(), 1, threads, [&](index_t begin, index_t end, int) {
           for (index_t p = begin; p < end; ++p) {
+            if (control != nullptr) control->poll();
             T* panel = data_.data() + p * panel_size(depth_);
             std::fill_n(panel, panel_size(depth_), T(0));
             const index_t used = std::min(kLane<T>, rows_ - p * kLane<T>);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/aligned_buffer.hpp"
+#include "base/control.hpp"
 #include "data/scaling.hpp"
 #include "data/views.hpp"
 #include "simd/kernel_table.hpp"
@@ -16,9 +17,9 @@ template <Real T> class PackedDense {
  public:
   PackedDense() = default;
 
-  // Packs the given rows of X, in that order. `table` computes the norms.
+  // Packs the given rows of X, in that order. `table` computes the norms; `control` may be null.
   PackedDense(const MatrixView& X, std::span<const index_t> rows, const Scaling& scaling,
-              const simd::RealTable<T>& table, int threads);
+              const simd::RealTable<T>& table, int threads, Control* control = nullptr);
   // Packs rows of panels that exist already.
   PackedDense(std::span<const T* const> panels, index_t depth, std::span<const index_t> rows);
 

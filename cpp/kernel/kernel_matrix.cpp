@@ -54,7 +54,8 @@ std::size_t KernelMatrix::cache_misses() const {
 void KernelMatrix::square(std::span<const index_t> rows, double* out, index_t stride) {
   this->rows().gather(rows);
   const std::size_t n_values = rows.size() * rows.size();
-  this->rows().square(out, stride, threads_for(n_values / static_cast<std::size_t>(size())));
+  this->rows().square(out, stride, threads_for(n_values / static_cast<std::size_t>(size())),
+                      control_);
 }
 
 void KernelMatrix::add_rows(std::span<const index_t> rows, std::span<const double> coef,

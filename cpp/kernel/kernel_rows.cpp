@@ -24,9 +24,10 @@ constexpr index_t kSparseColumnChunk = 1024;
 // for every column from `begin` on.
 template <class F>
 void upper_triangle(index_t n, index_t row_chunk, T* out, index_t stride, int threads,
-                    const F& evaluate_from) {
+                    Control& control, const F& evaluate_from) {
   const index_t n_chunks = (n + row_chunk - 1) / row_chunk;
   parallel_for(n_chunks, threads, [&](index_t chunk, int thread) {
+    control.poll();
     const index_t first = chunk * row_chunk, count = std::min(row_chunk, n - first);
     const index_t begin = first / kLane<T> * kLane<T>;
     std::vector<T*> rows;
@@ -68,14 +69,14 @@ class DenseKernelRows final : public KernelRows {
         first, n, std::span(panels_).subspan(begin / kLane<T>, (end - begin) / kLane<T>), out));
   }
 
-  void square(double* out, index_t stride, int threads) override {
+  void square(double* out, index_t stride, int threads, Control& control) override {
     const PackedDense<T> columns(panels_, depth_, rows_);
     std::vector<const T*> panels;
     for (index_t p = 0; p < columns.n_panels(); ++p) panels.push_back(columns.panel(p));
     const auto evaluate_from = [&](index_t first, index_t n, index_t begin, T* const* rows, int) {
       table_.dense_block(block(first, n, std::span(panels).subspan(begin / kLane<T>), rows));
     };
-    upper_triangle(queries_.rows(), row_chunk_, out, stride, threads, evaluate_from);
+    upper_triangle(queries_.rows(), row_chunk_, out, stride, threads, control, evaluate_from);
   }
 
   std::unique_ptr<KernelRows> restricted(std::span<const index_t> columns) const override {
@@ -152,7 +153,7 @@ class SparseKernelRows final : public KernelRows {
                         out);
   }
 
-  void square(double* out, index_t stride, int threads) override {
+  void square(double* out, index_t stride, int threads, Control& control) override {
     const index_t n = static_cast<index_t>(queries_.size());
     std::vector<index_t> columns = queries_;
     columns.resize(static_cast<std::size_t>(round_up(n, kLane<T>)), queries_.front());
@@ -161,7 +162,8 @@ class SparseKernelRows final : public KernelRows {
       table_.sparse_block(block(first, count, std::span(columns).subspan(begin), thread), rows);
     };
     upper_triangle(n, row_chunk_, out, stride,
-                   std::min<int>(threads, static_cast<int>(tables_.size())), evaluate_from);
+                   std::min<int>(threads, static_cast<int>(tables_.size())), control,
+                   evaluate_from);
   }
 
   std::unique_ptr<KernelRows> restricted(std::span<const index_t> columns) const override {
@@ -214,12 +216,12 @@ struct SegmentOrder {
 class PackedDenseSamples final : public PackedSamples {
  public:
   PackedDenseSamples(const MatrixView& X, const SegmentOrder& order, const KernelParams& kernel,
-                     int threads)
+                     int threads, Control& control)
       : begin_(order.begin) {
     const Scaling scaling = scaling_of(X, is_translation_invariant(kernel.type));
     epilogue_ = epilogue_of<T>(kernel, scaling);
-    packed_ =
-        PackedDense<T>(X, order.rows, scaling, simd::real_table<T>(simd::active_table()), threads);
+    packed_ = PackedDense<T>(X, order.rows, scaling, simd::real_table<T>(simd::active_table()),
+                             threads, &control);
   }
 
   std::unique_ptr<KernelRows> rows(std::span<const index_t> segments, int) const override {
@@ -268,10 +270,11 @@ void KernelRows::add(index_t, index_t, index_t, index_t, const double*, double*,
 
 std::unique_ptr<PackedSamples> pack_samples(const MatrixView& X,
                                             const std::vector<std::vector<index_t>>& segments,
-                                            const KernelParams& kernel, int threads) {
+                                            const KernelParams& kernel, int threads,
+                                            Control& control) {
   const SegmentOrder order(segments);
   if (packs_sparse(X)) return std::make_unique<PackedSparseSamples>(X, order, kernel);
-  return std::make_unique<PackedDenseSamples>(X, order, kernel, threads);
+  return std::make_unique<PackedDenseSamples>(X, order, kernel, threads, control);
 }
 
 } // namespace maxmargin

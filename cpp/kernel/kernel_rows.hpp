@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/control.hpp"
 #include "base/types.hpp"
 #include "data/views.hpp"
 #include "kernel/kernel_params.hpp"
@@ -41,7 +42,7 @@ class KernelRows {
 
   // out[r * stride + c] = K(query r, query c). Requires stride >= the number of queries rounded up
   // to a cache line.
-  virtual void square(double* out, index_t stride, int threads) = 0;
+  virtual void square(double* out, index_t stride, int threads, Control& control) = 0;
 
   // The same samples restricted to some columns, in that order, followed by padding.
   virtual std::unique_ptr<KernelRows> restricted(std::span<const index_t> columns) const = 0;
@@ -67,6 +68,7 @@ class PackedSamples {
 
 std::unique_ptr<PackedSamples> pack_samples(const MatrixView& X,
                                             const std::vector<std::vector<index_t>>& segments,
-                                            const KernelParams& kernel, int threads);
+                                            const KernelParams& kernel, int threads,
+                                            Control& control);
 
 } // namespace maxmargin

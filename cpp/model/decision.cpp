@@ -131,7 +131,7 @@ class Decision::Impl {
     }
     if (sparse_) {
       const PackedCsr<T> queries(X, rows, scaling_, feature_order_, table_);
-      work.sparse.set(queries, numbers, n_features_);
+      work.sparse.set(queries, numbers, csr_.cols());
     } else {
       const PackedDense<T> queries(X, rows, scaling_, table_, 1);
       std::vector<const T*> panels;

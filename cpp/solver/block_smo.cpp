@@ -18,6 +18,8 @@ namespace {
 // wastes steps on a block that the next one changes.
 constexpr double kInnerShare = 0.1;
 
+constexpr index_t kStepsBetweenLooks = 1 << 15; // pair steps from one look at the clock to the next
+
 class BlockSmo {
  public:
   BlockSmo(const DualProblem& problem, KernelMatrix& kernel, const SolverOptions& options,
@@ -39,7 +41,7 @@ class BlockSmo {
       if (limit_reached(solution)) break;
       const std::vector<index_t>& set = working_set_.select(state_.view(), ends);
       if (!solve_on(set, ends.up - ends.low, solution)) {
-        solution.stop_reason = StopReason::stalled;
+        if (!limit_reached(solution)) solution.stop_reason = StopReason::stalled;
         break;
       }
       ends = violation();
@@ -128,17 +130,25 @@ class BlockSmo {
   // Pair steps, and a Newton step whenever they have cost as much as one without finishing.
   void solve_inner(double tol, Solution& solution) {
     bool may_use_newton = true;
-    for (;;) {
-      const index_t left = max_iter_ - solution.n_iter;
-      const index_t patience =
-          may_use_newton ? std::max(2 * block_.n, NewtonStep::cost_in_pair_steps(block_)) : left;
-      const InnerResult inner = solve_block(block_, tol, std::min(left, patience), control_);
-      solution.n_iter += inner.n_iter;
-      if (inner.n_iter < patience || solution.n_iter >= max_iter_) return;
+    index_t steps = 0, patience = patience_of_pairs();
+    while (control_.seconds() <= options_.time_limit) {
+      const index_t left = std::min(max_iter_ - solution.n_iter, kStepsBetweenLooks);
+      const index_t most = may_use_newton ? std::min(left, patience - steps) : left;
+      const index_t done = solve_block(block_, tol, most, control_);
+      solution.n_iter += done;
+      steps += done;
+      if (done < most || solution.n_iter >= max_iter_) return;
       control_.poll();
+      if (!may_use_newton || steps < patience) continue;
       may_use_newton = newton_.take(block_);
       solution.n_iter += may_use_newton;
+      steps = 0;
+      patience = patience_of_pairs();
     }
+  }
+
+  index_t patience_of_pairs() const {
+    return std::max(2 * block_.n, NewtonStep::cost_in_pair_steps(block_));
   }
 
   KernelMatrix& kernel_;

@@ -23,14 +23,14 @@ void BlockProblem::resize(index_t size) {
   }
 }
 
-InnerResult solve_block(BlockProblem& block, double tol, index_t max_iter, Control& control) {
+index_t solve_block(BlockProblem& block, double tol, index_t max_iter, Control& control) {
   const simd::KernelTable& table = simd::active_table();
   const simd::PairView view{block.beta.data(),  block.gradient.data(), block.lower.data(),
                             block.upper.data(), block.diagonal.data(), block.n};
   double* beta = block.beta.data();
-  InnerResult result;
+  index_t n_iter = 0;
   simd::Violation ends = table.select_first(view);
-  while (result.n_iter < max_iter && ends.up - ends.low >= tol) {
+  while (n_iter < max_iter && ends.up - ends.low >= tol) {
     const index_t i = ends.i;
     const double* row_i = block.kernel.data() + i * block.stride;
     const index_t j = table.select_second(view, row_i, i, ends.up);
@@ -45,14 +45,11 @@ InnerResult solve_block(BlockProblem& block, double tol, index_t max_iter, Contr
     // Exactly on the bound, not beside it: the bound decides which set the variable is in.
     beta[i] = step == room_i ? block.upper[i] : before_i + step;
     beta[j] = step == room_j ? block.lower[j] : before_j - step;
-    if (beta[i] == before_i && beta[j] == before_j) {
-      result.is_stuck = true;
-      break;
-    }
+    if (beta[i] == before_i && beta[j] == before_j) break;
     ends = table.update_pair(view, block.gradient.data(), row_i, row_j, step);
-    if (++result.n_iter % kPollInterval == 0) control.poll();
+    if (++n_iter % kPollInterval == 0) control.poll();
   }
-  return result;
+  return n_iter;
 }
 
 } // namespace maxmargin

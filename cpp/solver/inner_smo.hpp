@@ -20,16 +20,11 @@ class BlockProblem {
   AlignedBuffer<double> beta, gradient, lower, upper, diagonal;
 };
 
-struct InnerResult {
-  index_t n_iter = 0;
-  bool is_stuck = false; // the best pair could not move within the precision of its numbers
-};
-
 // Sequential minimal optimisation on the block: the pair of the most violating variable and the
 // partner that promises the largest decrease moves to the minimum along its direction or to the
 // first bound (Fan, Chen and Lin, JMLR 2005, algorithm 2, in signed form), until the block's
-// violation is below `tol` or `max_iter` pair steps are done. Updates beta and gradient of the
-// block.
-InnerResult solve_block(BlockProblem& block, double tol, index_t max_iter, Control& control);
+// violation is below `tol`, or no pair can move within the precision of its numbers, or `max_iter`
+// pair steps are done. Updates beta and gradient of the block; returns the number of pair steps.
+index_t solve_block(BlockProblem& block, double tol, index_t max_iter, Control& control);
 
 } // namespace maxmargin

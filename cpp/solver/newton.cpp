@@ -9,7 +9,8 @@
 namespace maxmargin {
 namespace {
 
-constexpr double kRelativeRidge = 1e-11; // keeps equal rows from breaking the factorisation
+// Keep equal rows from breaking the factorisation; the first that does is taken.
+constexpr double kRelativeRidges[] = {1e-11, 1e-9, 1e-7};
 constexpr std::size_t kMostHeld = 128;
 constexpr index_t kMostFree = 4096; // beyond, a factorisation would take a second
 constexpr double kProductsPerPairStep =
@@ -98,7 +99,10 @@ bool NewtonStep::factor(const BlockProblem& block) {
     for (index_t j = 0; j <= i; ++j) free_kernel_[i * n + j] = row[free_[j]];
     largest = std::max(largest, row[free_[i]]);
   }
-  if (!cholesky_.factor(free_kernel_.data(), n, n, kRelativeRidge * largest)) return false;
+  const auto succeeds = [&](double ridge) {
+    return cholesky_.factor(free_kernel_.data(), n, n, ridge * largest);
+  };
+  if (!std::ranges::any_of(kRelativeRidges, succeeds)) return false;
   unconstrained_.clear();
   for (const index_t t : free_) unconstrained_.push_back(-block.gradient[t]);
   cholesky_.solve(unconstrained_);

@@ -27,7 +27,7 @@ class OneVsOne {
     for (std::size_t i = 0; i < y.size(); ++i)
       if (C[i] > 0.0) members_[y[i]].push_back(static_cast<index_t>(i));
     for (const auto& rows : members_) require(!rows.empty(), "every class needs a row with C > 0");
-    samples_ = pack_samples(X, members_, kernel, threads_);
+    samples_ = pack_samples(X, members_, kernel, threads_, control);
     for (index_t a = 0; a < n_classes; ++a)
       for (index_t b = a + 1; b < n_classes; ++b) pairs_.push_back({a, b});
   }
