@@ -96,7 +96,6 @@ void KernelMatrix::add_directly(std::span<const index_t> rows, std::span<const d
 
 void KernelMatrix::add_piece(std::span<const index_t> rows, std::span<const double> coef,
                              double* out, std::span<const char> will_return) {
-  if (!stores_rows_ && this->rows().adds_directly()) return add_directly(rows, coef, out);
   KernelRows& kernel = this->rows();
   const index_t n = static_cast<index_t>(rows.size());
   // stored[r]: the row in the cache, or nullptr when it lives in scratch only. All are looked up
@@ -125,6 +124,7 @@ void KernelMatrix::add_piece(std::span<const index_t> rows, std::span<const doub
         std::vector<double*> strip(rows.size());
         std::vector<double*> fresh_strip(static_cast<std::size_t>(row_chunk));
         for (index_t c = begin; c < end; c += column_chunk) {
+          control_.poll();
           const index_t width = std::min(column_chunk, end - c);
           for (index_t r = 0; r < n; ++r)
             if (stored[r] != nullptr) strip[r] = stored[r] + c;
