@@ -121,6 +121,17 @@ def test_stopping_early_is_a_warning_and_not_an_error(iris, capsys):
     assert io.load_model(folder / "m").classes_.tolist() == [0, 1, 2]
 
 
+def test_the_time_limit_reaches_the_solver(iris, capsys, monkeypatch):
+    seen = []
+    fit = SVC.fit
+    monkeypatch.setattr(
+        SVC, "fit", lambda self, X, y: seen.append(self.time_limit) or fit(self, X, y)
+    )
+    path = str(iris[0] / "iris.txt")
+    assert main(["train", path, "-o", f"{path}.m", "--time-limit", "77", "-q"]) == 0
+    assert seen == [77]
+
+
 def test_files_may_use_fewer_columns_than_the_model_or_more(tmp_path, capsys):
     X = rng(0).normal(size=(60, 4))
     y = np.where(X[:, 0] > 0, 1, -1)
@@ -162,7 +173,7 @@ def test_works_without_scipy(iris):
 def test_info_and_version(capsys):
     assert main(["info"]) == 0
     out = capsys.readouterr().out
-    assert out.strip() == maxmargin.show_config()
+    assert out == f"{maxmargin.config.describe()}\n"
     for line in ("version", "compiler", "targets", "active target", "threads"):
         assert re.search(f"^{line} +\\S", out, re.MULTILINE)
     with pytest.raises(SystemExit) as caught:
@@ -186,7 +197,28 @@ def test_demo(capsys):
         "threads", "converged",
     ):  # fmt: skip
         assert text in out, text
-    assert re.fullmatch(r"iteration \d+  violation \S+  \S+ s\n", err)
+    assert err == ""
+    assert all(re.match(r"[a-zA-Z ]{17} \S", line) for line in out.splitlines()), out
+
+
+def test_progress_is_shown_on_a_terminal_and_goes_away(iris, capsys, monkeypatch):
+    def fit(self, X, y):
+        if self.callback is not None:
+            self.callback({"n_iter": 5, "kkt_violation": 0.25, "seconds": 1.5})
+        return fit_in_earnest(self, X, y)
+
+    fit_in_earnest = SVC.fit
+    monkeypatch.setattr(SVC, "fit", fit)
+    arguments = ["train", str(iris[0] / "iris.txt"), "-o", str(iris[0] / "m"), "--max-iter", "1"]
+    for is_terminal in (False, True):
+        monkeypatch.setattr(sys.stderr, "isatty", lambda is_terminal=is_terminal: is_terminal)
+        assert main(arguments) == 0
+        out, err = capsys.readouterr()
+        clear, line = "\r\x1b[K", "iteration 5  violation 0.25  1.5 s"
+        assert err.startswith(f"{clear}{line}{clear}maxm" if is_terminal else "maxmargin: warning")
+        assert "iteration 5" not in out
+    assert main([*arguments, "-q"]) == 0
+    assert "iteration 5" not in capsys.readouterr().err
 
 
 def test_digits_are_the_published_ones():
@@ -197,6 +229,8 @@ def test_digits_are_the_published_ones():
     np.testing.assert_array_equal(digits.y_test, theirs.target)
     assert digits.X_train.shape == (3823, 64)
     assert digits.X_train.dtype == np.float32
+    assert repr(digits).startswith("Digits(X_train=(3823, 64), y_train=(3823,), X_test=(1797, 64),")
+    assert len(repr(digits)) < 200
     # Counts of the published training part.
     assert np.bincount(digits.y_train).tolist() == [
         376, 389, 380, 389, 387, 376, 377, 387, 380, 382,
@@ -207,38 +241,90 @@ def test_digits_are_the_published_ones():
 
 
 def test_usage_errors_exit_with_2(capsys):
-    for arguments in ([], ["fly"], ["train"], ["train", "x", "--kernel", "rbfs"],
-                      ["train", "x", "--C", "one"], ["predict", "model"]):  # fmt: skip
+    for arguments in (["fly"], ["train"], ["predict", "model"], ["train", "x", "--fly"],
+                      ["info", "--fly", "1"]):  # fmt: skip
         with pytest.raises(SystemExit) as caught:
             main(arguments)
         assert caught.value.code == 2
-        assert "usage: maxmargin" in capsys.readouterr().err
+        err = capsys.readouterr().err
+        assert err.startswith("usage: maxmargin ")
+        if "--fly" in arguments:
+            assert err.startswith(f"usage: maxmargin {arguments[0]} ")
+            assert "error: unrecognized arguments: --fly" in err
+
+
+def test_without_a_command_there_is_help(capsys):
+    assert main([]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("usage: maxmargin ")
+    assert "train a C-SVC on a data file" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--C", "-1"], "--C: C must be a finite number > 0, got -1"),
+        (["--C", "one"], "--C: C must be a finite number > 0, got 'one'"),
+        (["--gamma", "sale"], "--gamma: gamma must be 'scale', 'auto' or .* > 0, got 'sale'"),
+        (["--gamma", "0"], "--gamma: gamma must be 'scale', 'auto' or .* > 0, got 0"),
+        (["--kernel", "rbfs"], "--kernel: kernel must be one of 'linear', .*, got 'rbfs'"),
+        (["--degree", "2.5"], "--degree: degree must be an integer >= 0, got 2.5"),
+        (["--coef0", "nan"], "--coef0: coef0 must be a finite number, got nan"),
+        (["--tol", "0"], "--tol: tol must be a finite number > 0, got 0"),
+        (["--cache-size", "0"], "--cache-size: cache_size must be a finite number > 0, got 0"),
+        (["--max-iter", "-2"], "--max-iter: max_iter must be an integer >= -1.*, got -2"),
+        (["--time-limit", "0"], "--time-limit: time_limit must be a finite number > 0, got 0"),
+        (["--threads", "0"], "--threads: n_jobs must be None, -1 or an integer >= 1, got 0"),
+        (["--class-weight", "a"], "--class-weight: must be LABEL:WEIGHT .* got 'a'"),
+        (["--class-weight", "1:-2"], "--class-weight: class_weight must map class 1 to .* got -2"),
+        (["--class-weight", "1:2", "--class-weight", "balanced"], "balanced must stand alone"),
+    ],
+)
+def test_bad_parameters_are_named_before_data_are_read(capsys, arguments, message):
+    with pytest.raises(SystemExit) as caught:
+        main(["train", "nowhere.svm", *arguments])
+    assert caught.value.code == 2
+    err = capsys.readouterr().err
+    assert re.search(f"^maxmargin train: error: argument .*{message}$", err, re.MULTILINE), err
+
+
+@pytest.mark.parametrize("command", ["train", "predict"])
+def test_an_output_that_cannot_be_written_is_named_before_any_work(
+    tmp_path, capsys, monkeypatch, command
+):
+    monkeypatch.chdir(tmp_path)
+    inputs = {"train": ["no.svm"], "predict": ["no.model", "no.svm"]}[command]
+    for output, message in (
+        ("none/m", "none/m: the folder to write to does not exist"),
+        (".", ".: is a folder, not a file"),
+    ):
+        assert main([command, *inputs, "-o", output]) == 2
+        assert capsys.readouterr().err == f"maxmargin: error: {message}\n"
 
 
 @pytest.mark.parametrize(
     ("content", "arguments", "message"),
     [
-        (None, [], "No such file or directory: .*data.txt"),
+        (None, [], "data.txt: no such file$"),
         (b"1 1:2\n-1 2:abc\n", [], "line 2.*abc"),
-        (b"", [], "sample"),
-        (b"1 1:2\n1 1:3\n", [], "only one class"),
+        (b"", [], "data.txt holds no samples$"),
+        (b"1 1:2\n1 1:3\n", [], "only one class: 1.0$"),
         (b"1.5 1:2\n1 1:3\n", [], "Unknown label type: continuous"),
         (b"1 1:nan\n-1 1:1\n", [], "line 1.*nan"),
         (b"1 1:1e200\n-1 1:1\n", [], "Scale the data"),
-        (b"1 1:2\n-1 1:3\n", ["--C", "-1"], "C must be a finite number > 0, got -1.0"),
-        (b"1 1:2\n-1 1:3\n", ["--gamma", "-1"], "gamma must be 'scale', 'auto' or"),
-        (b"1 1:2\n-1 1:3\n", ["--threads", "0"], "n_jobs must be"),
-        (b"1 1:2\n-1 1:3\n", ["--class-weight", "a"], "LABEL:WEIGHT .*got 'a'"),
-        (b"1 1:2\n-1 1:3\n", ["--class-weight", "7:1"], "are not in class_weight"),
-        (b"1 1:2\n-1 1:3\n", ["-o", "/nowhere/m"], "/nowhere"),
+        (
+            b"1 1:2\n-1 1:3\n",
+            ["--class-weight", "7:1"],
+            r"class_weight names \[7.0\], which y does",
+        ),
     ],
 )
 def test_bad_input_is_named_and_exits_with_2(tmp_path, capsys, content, arguments, message):
     path = tmp_path / "data.txt"
     if content is not None:
         path.write_bytes(content)
-    default = [] if "-o" in arguments else ["-o", str(tmp_path / "model")]
-    assert main(["train", str(path), *default, *arguments]) == 2
+    assert main(["train", str(path), "-o", str(tmp_path / "model"), *arguments]) == 2
     err = capsys.readouterr().err
     assert re.search(f"^maxmargin: error: .*{message}", err, re.MULTILINE), err
     assert "Traceback" not in err
@@ -303,7 +389,10 @@ def test_help_shows_an_example(capsys):
     for arguments, text in (
         (["--help"], "maxmargin train heart_scale -o heart.model"),
         (["train", "--help"], "--class-weight LABEL:WEIGHT"),
-        (["predict", "--help"], "MODEL"),
+        (["train", "--help"], "\n\nTrain a C-SVC on a data file and write the model.\n\n"),
+        (["predict", "--help"], "\n\nPredict the labels of a data file.\n\n"),
+        (["demo", "--help"], "\n\nTrain on the handwritten digits"),
+        (["info", "--help"], "\n\nShow version, compiler"),
     ):
         with pytest.raises(SystemExit) as caught:
             main(arguments)

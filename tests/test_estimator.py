@@ -7,6 +7,7 @@ import pickle
 import subprocess
 import sys
 import warnings
+from io import StringIO
 
 import numpy as np
 import pytest
@@ -19,9 +20,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-import maxmargin
-from maxmargin import SVC, ConvergenceWarning, NotFittedError, _core
-from maxmargin.exceptions import Cancelled
+import maxmargin.diagnostics
+import maxmargin.io
+from maxmargin import SVC, Cancelled, ConvergenceWarning, NotFittedError, _core
+from maxmargin.progress import ProgressLine
 from oracles import (
     overlapping,
     rng,
@@ -121,6 +123,28 @@ def test_verbose_shows_progress(capsys):
     assert out == ""
     assert "violation" in err
     assert err.endswith("s\n")
+
+
+class Terminal(StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize("stream_type", [StringIO, Terminal])
+def test_a_progress_line_stays_or_goes(stream_type):
+    stream = stream_type()
+    state = "iteration 5  violation 0.25  1.5 s"
+    written = f"\r\x1b[K{state}" if stream.isatty() else ""
+    for end, last in (("close", "\n" if stream.isatty() else f"{state}\n"),
+                      ("clear", "\r\x1b[K" if stream.isatty() else "")):  # fmt: skip
+        stream.seek(0)
+        stream.truncate()
+        line = ProgressLine(stream=stream)
+        line({"n_iter": 5, "kkt_violation": 0.25, "seconds": 1.5})
+        assert stream.getvalue() == written
+        getattr(line, end)()
+        getattr(line, end)()
+        assert stream.getvalue() == written + last
 
 
 def test_options_reach_the_core(monkeypatch):
@@ -271,4 +295,51 @@ def test_import_is_light():
 def test_public_names():
     for name in maxmargin.__all__:
         assert hasattr(maxmargin, name)
-    assert "version" in maxmargin.show_config()
+    for module in (maxmargin.io, maxmargin.diagnostics):
+        assert dir(module) == sorted(module.__all__)
+        assert all(hasattr(module, name) for name in module.__all__)
+
+
+def test_configuration_is_printed(capsys):
+    assert maxmargin.show_config() is None
+    assert capsys.readouterr().out == f"{maxmargin.config.describe()}\n"
+    assert maxmargin.config.describe().startswith(f"version        {maxmargin.__version__}\n")
+
+
+def test_cancelled_has_a_public_name():
+    assert Cancelled is _core.Cancelled is maxmargin.exceptions.Cancelled
+    assert f"{Cancelled.__module__}.{Cancelled.__qualname__}" == "maxmargin.exceptions.Cancelled"
+    assert type(pickle.loads(pickle.dumps(Cancelled("stopped")))) is Cancelled
+
+
+# -- the certificate as text -----------------------------------------------------------------------
+
+
+def certificate(**changes):
+    values = {
+        "dual_objective": -2.0, "primal_objective": 2.5, "duality_gap": 0.5, "kkt_violation": 1e-4,
+        "converged": True, "stop_reason": "converged", "n_iter": 7, "kernel_rows": 3,
+        "cache_hits": 1, "cache_misses": 3, "seconds": 0.25,
+    }  # fmt: skip
+    return maxmargin.Certificate(**{**values, **changes})
+
+
+def test_certificate_prints_its_numbers():
+    assert str(certificate()).splitlines() == [
+        "dual objective    -2.00000000",
+        "primal objective  2.50000000",
+        "duality gap       5.00e-01 (2.00e-01 relative)",
+        "KKT violation     1.00e-04, converged",
+        "iterations        7",
+        "kernel rows       3 computed, 1 cache hit (25% of requests)",
+        "seconds           0.250",
+    ]
+    stopped = str(certificate(converged=False, stop_reason="time_limit"))
+    assert "KKT violation     1.00e-04, not converged (time_limit)\n" in stopped
+    unasked = str(certificate(cache_hits=0, cache_misses=0))
+    assert "kernel rows       3 computed, 0 cache hits\n" in unasked
+
+
+def test_relative_gap_is_by_the_primal_objective_or_1():
+    assert certificate().relative_gap == 0.2
+    assert certificate(primal_objective=0.25, dual_objective=0.0).relative_gap == 0.5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 
 import numpy as np
@@ -19,6 +20,7 @@ from libsvm_files import (
     svmutil,
 )
 from maxmargin import SVC, NotFittedError, _core
+from maxmargin._files import replacing
 from maxmargin.io import load_model, save_model
 
 X_AWKWARD = np.array([[0.1, 1 / 3], [-1 / 7, np.pi], [2 / 3, -1e-17], [1e8, -3e-9]])
@@ -93,9 +95,10 @@ def test_estimator_round_trip(tmp_path, kernel, n_classes, is_sparse):
     assert loaded.classes_.dtype.kind == "i"
     np.testing.assert_array_equal(loaded.classes_, model.classes_)
     np.testing.assert_array_equal(loaded.predict(Z), model.predict(Z))
-    np.testing.assert_allclose(
-        loaded.decision_function(Z), model.decision_function(Z), rtol=1e-12, atol=1e-12
-    )
+    expected = model.decision_function(Z)
+    np.testing.assert_allclose(loaded.decision_function(Z), expected, rtol=1e-12, atol=1e-12)
+    if not is_sparse:  # dense support vectors come back dense
+        assert loaded.decision_function(Z).tobytes() == expected.tobytes()
     save_model(loaded, tmp_path / "again")
     assert (tmp_path / "again").read_bytes() == path.read_bytes()
 
@@ -147,6 +150,45 @@ def test_labels_that_are_not_integers(tmp_path, y):
     with pytest.raises(ValueError, match="only integer classes"):
         save_model(model, tmp_path / "m")
     assert os.listdir(tmp_path) == []
+
+
+def test_a_loaded_model_says_what_the_file_does_not_hold(tmp_path):
+    X, y = problem(2)
+    save_model(fitted(X, y, C=3.0), tmp_path / "m")
+    loaded = load_model(tmp_path / "m")
+    assert loaded.C == SVC().C
+    for name in ("certificate_", "support_", "n_iter_", "fit_status_", "shape_fit_"):
+        with pytest.raises(AttributeError, match=f"^{name} .* SVC was loaded from a model file"):
+            getattr(loaded, name)
+    with pytest.raises(AttributeError, match="no attribute 'other_'"):
+        loaded.other_  # noqa: B018
+    with pytest.raises(AttributeError, match="no attribute 'support_'"):
+        SVC().support_  # noqa: B018
+    loaded.fit(X, y)
+    assert loaded.certificate_.converged
+
+
+def test_errors_name_the_path_given(tmp_path):
+    model = fitted(*problem(2))
+    for path, error in (
+        (tmp_path / "none" / "m", FileNotFoundError),
+        (tmp_path, IsADirectoryError),
+    ):
+        with pytest.raises(error) as caught:
+            save_model(model, path)
+        assert caught.value.filename == str(path)
+    with pytest.raises(OSError, match=r"m'$") as caught, replacing(tmp_path / "m"):
+        raise OSError(errno.ENOSPC, "No space left on device")
+    assert caught.value.filename == str(tmp_path / "m")
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write there")
+def test_a_folder_without_permission_is_named(tmp_path):
+    tmp_path.chmod(0o500)
+    with pytest.raises(PermissionError) as caught:
+        save_model(fitted(*problem(2)), tmp_path / "m")
+    assert caught.value.filename == str(tmp_path / "m")
 
 
 def test_save_refuses_other_things(tmp_path):

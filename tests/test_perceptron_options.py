@@ -17,10 +17,13 @@ def fit(X, y, **parameters):
 def test_a_warning_tells_the_mistakes_of_the_last_pass():
     X, y = integers(50, 3)
     _, _, mistakes = perceptron(X, 2 * y - 1, 5)
-    with pytest.warns(ConvergenceWarning, match=rf"made {mistakes[-1]} mistake.*max_iter=5"):
+    message = f"^Perceptron did not converge: {mistakes[-1]} mistakes in the last of 5 passes"
+    with pytest.warns(ConvergenceWarning, match=message):
         model = Perceptron(max_iter=5).fit(X, y)
     assert not model.converged_
     assert model.n_iter_ == 5
+    with pytest.warns(ConvergenceWarning, match="converge: 2 mistakes in the last of 1 pass\\."):
+        Perceptron(max_iter=1).fit([[1.0], [2.0]], [1, 0])
 
 
 @pytest.mark.parametrize("tol", [0.0, 0.02, 0.5])

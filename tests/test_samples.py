@@ -269,7 +269,7 @@ def test_products_and_rows(n_columns, monkeypatch):
         (np.empty((0, 2)), r"0 sample\(s\) \(shape=\(0, 2\)\)"),
         (sp.csr_matrix((4, 0)), r"0 feature\(s\)"),
         (sp.csr_matrix((0, 2)), r"0 sample\(s\)"),
-        (np.ones(4), "Expected 2D array, got 1D array"),
+        (np.ones(4), r"Expected 2D array, got 1D array instead, of shape \(4,\)\. Resh"),
         (1.0, "Expected 2D array, got scalar"),
         (np.ones((4, 1, 1)), "dim 3"),
         (np.ones((4, 2)) + 1j, "Complex data not supported"),

@@ -3,13 +3,14 @@
 from maxmargin._certificate import Certificate
 from maxmargin._core import __version__
 from maxmargin.config import show_config
-from maxmargin.exceptions import ConvergenceWarning, NotFittedError
+from maxmargin.exceptions import Cancelled, ConvergenceWarning, NotFittedError
 from maxmargin.kernel_perceptron import KernelPerceptron
 from maxmargin.perceptron import Perceptron
 from maxmargin.svm import SVC
 
 __all__ = [
     "SVC",
+    "Cancelled",
     "Certificate",
     "ConvergenceWarning",
     "KernelPerceptron",

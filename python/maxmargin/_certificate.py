@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from maxmargin._wording import counted
+
 __all__ = ["Certificate"]
 
 
@@ -17,6 +19,7 @@ class Certificate:
     so that `duality_gap` bounds how far the solution is from it. With more than two classes there
     is one machine for each pair: `machines` holds their certificates in the order (0, 1), (0, 2)
     .., and the fields here are sums, except for `kkt_violation`, the greatest, and `seconds`.
+    `print` shows these totals.
 
     Attributes
     ----------
@@ -60,25 +63,30 @@ class Certificate:
 
     @property
     def relative_gap(self) -> float:
-        """The duality gap divided by the primal objective (by 1 where that is less)."""
+        """duality_gap / max(1, |primal_objective|); near 1, nothing is proven."""
         return self.duality_gap / max(1.0, abs(self.primal_objective))
 
     def __str__(self) -> str:
         state = "converged" if self.converged else f"not converged ({self.stop_reason})"
         requests = self.cache_hits + self.cache_misses
-        share = f" ({self.cache_hits / requests:.0%} of requests)" if requests else ""
+        hits = counted(self.cache_hits, "cache hit")
+        share = f" ({self.cache_hits / requests:.0%} of requests)" if requests > 0 else ""
         lines = [
-            f"dual objective    {self.dual_objective:.9g}",
-            f"primal objective  {self.primal_objective:.9g}",
-            f"duality gap       {self.duality_gap:.3g} ({self.relative_gap:.2g} relative)",
-            f"KKT violation     {self.kkt_violation:.3g}, {state}",
+            f"dual objective    {_nine_digits(self.dual_objective)}",
+            f"primal objective  {_nine_digits(self.primal_objective)}",
+            f"duality gap       {self.duality_gap:.2e} ({self.relative_gap:.2e} relative)",
+            f"KKT violation     {self.kkt_violation:.2e}, {state}",
             f"iterations        {self.n_iter}",
-            f"kernel rows       {self.kernel_rows} computed, {self.cache_hits} cache hits{share}",
+            f"kernel rows       {self.kernel_rows} computed, {hits}{share}",
             f"seconds           {self.seconds:.3f}",
         ]
         if self.machines:
             lines.insert(0, f"machines          {len(self.machines)}, one for each pair of classes")
         return "\n".join(lines)
+
+
+def _nine_digits(value: float) -> str:
+    return f"{value:#.9g}".rstrip(".")
 
 
 def certificate_of(result: Mapping[str, Any], seconds: float) -> Certificate:

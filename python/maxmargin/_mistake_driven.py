@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from maxmargin import _validation
 from maxmargin._base import Classifier
 from maxmargin._sparse import Matrix
+from maxmargin._wording import counted
 from maxmargin.exceptions import ConvergenceWarning, compatible
 
 
@@ -63,11 +64,11 @@ class MistakeDriven(Classifier):
         where = ""
         if len(self.mistakes_per_pass_) > 1:
             failed = sum(count > 0 for count in last)
-            where = f" of {failed} in {len(self.mistakes_per_pass_)} one-vs-rest problems"
+            where = f" in {failed} of {len(self.mistakes_per_pass_)} one-vs-rest problems"
         warnings.warn(
-            f"{type(self).__name__} still made {mistakes} mistake(s) in the last of "
-            f"max_iter={max_iter} passes{where}. Either the data cannot be separated, and the "
-            "result depends on where training stopped, or more passes are needed.",
+            f"{type(self).__name__} did not converge{where}: {counted(mistakes, 'mistake')} in the "
+            f"last of {counted(max_iter, 'pass', 'passes')}. Either the data cannot be separated, "
+            "and the result depends on where training stopped, or a greater max_iter is needed.",
             compatible(ConvergenceWarning),
             stacklevel=3,
         )

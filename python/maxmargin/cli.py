@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import errno
 import importlib.util
 import os
 import sys
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from maxmargin import __version__, config
+from maxmargin import __version__, _validation, config
+from maxmargin._files import check_writable, replacing
 from maxmargin._kernel import KERNELS
+from maxmargin._wording import counted
 from maxmargin.exceptions import ConvergenceWarning
+from maxmargin.progress import ProgressLine
 from maxmargin.svm import SVC
 
 EXIT_OK, EXIT_FAILURE, EXIT_BAD_INPUT, EXIT_INTERRUPTED = 0, 1, 2, 130
@@ -36,7 +40,13 @@ from 1 that ascend. Exit codes: 0 success, 1 failure, 2 wrong usage or input, 13
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options, unknown = parser.parse_known_args(arguments)
+    if unknown:
+        options.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+    if options.run is None:
+        parser.print_help(sys.stderr)
+        return EXIT_BAD_INPUT
     try:
         options.run(options)
         sys.stdout.flush()
@@ -47,13 +57,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader of stdout has gone; keep the interpreter from failing again when it flushes.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_FAILURE
-    except (ValueError, OSError) as error:
+    except OSError as error:
+        print(f"maxmargin: error: {_reason(error)}", file=sys.stderr)
+        return EXIT_BAD_INPUT
+    except ValueError as error:
         print(f"maxmargin: error: {error}", file=sys.stderr)
         return EXIT_BAD_INPUT
     except Exception as error:
         print(f"maxmargin: {type(error).__name__}: {error}", file=sys.stderr)
         return EXIT_FAILURE
     return EXIT_OK
+
+
+def _reason(error: OSError) -> str:
+    """Return "FILE: what is wrong with it", without the number of the error."""
+    if error.filename is None or error.strerror is None:
+        return str(error)
+    is_missing = error.strerror == os.strerror(errno.ENOENT)
+    reason = "no such file" if is_missing else error.strerror
+    return f"{error.filename}: {reason[:1].lower()}{reason[1:]}"
+
+
+# -- arguments -------------------------------------------------------------------------------------
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -64,79 +89,128 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"maxmargin {__version__}")
-    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    parser.set_defaults(run=None, parser=parser)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
 
-    demo = commands.add_parser(
-        "demo", help="train on the handwritten digits that ship with the package, and report"
+    def add_command(name: str, run: Callable[[Any], None], what: str) -> argparse.ArgumentParser:
+        sentence = f"{what[0].upper()}{what[1:]}."
+        command = commands.add_parser(name, help=what, description=sentence)
+        command.set_defaults(run=run, parser=command)
+        return command
+
+    demo = add_command(
+        "demo", _demo, "train on the handwritten digits that ship with the package, and report"
     )
-    demo.add_argument("--threads", type=int, metavar="N", help="threads (default: OpenMP's)")
-    demo.set_defaults(run=_demo)
+    _add_threads(demo)
 
-    train = commands.add_parser("train", help="train a C-SVC on a data file and write the model")
+    train = add_command("train", _train, "train a C-SVC on a data file and write the model")
     _add_training_arguments(train)
-    train.set_defaults(run=_train)
 
-    predict = commands.add_parser("predict", help="predict the labels of a data file")
+    predict = add_command("predict", _predict, "predict the labels of a data file")
     predict.add_argument("model", metavar="MODEL", help="a C-SVC model file, ours or LIBSVM's")
     predict.add_argument("data", metavar="DATA", help="data; its labels are compared")
     predict.add_argument("-o", "--output", metavar="OUT", help="file for labels (default: stdout)")
-    predict.add_argument("--threads", type=int, metavar="N", help="threads (default: OpenMP's)")
-    predict.set_defaults(run=_predict)
+    _add_threads(predict)
 
-    info = commands.add_parser("info", help="show version, compiler, SIMD targets and threads")
-    info.set_defaults(run=_info)
+    add_command("info", _info, "show version, compiler, SIMD targets and threads")
     return parser
 
 
 def _add_training_arguments(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    add("data", metavar="DATA", help="training data in LIBSVM format")
-    add("-o", "--output", metavar="MODEL", help="model file (default: DATA's name + .model)")
-    add("--kernel", choices=KERNELS, default="rbf", help="kernel (default: rbf)")
-    add("--C", type=float, default=1.0, help="penalty of the loss, > 0 (default: 1)")
+    def add(name: str, default: Any, help: str, metavar: str = "NUMBER") -> None:
+        parameter = name[2:].replace("-", "_")
+        parser.add_argument(
+            name, type=_checked(parameter), default=default, help=help, metavar=metavar
+        )
+
+    parser.add_argument("data", metavar="DATA", help="training data in LIBSVM format")
+    parser.add_argument(
+        "-o", "--output", metavar="MODEL", help="model file (default: DATA's name + .model)"
+    )
+    add("--kernel", "rbf", "kernel (default: rbf)", f"{{{','.join(KERNELS)}}}")
+    add("--C", 1.0, "penalty of the loss, > 0 (default: 1)")
     add(
         "--gamma",
-        type=_gamma,
-        default="scale",
-        help="of poly, rbf and sigmoid: a number > 0, 'scale' for 1/(features * variance), or "
+        "scale",
+        "of poly, rbf and sigmoid: a number > 0, 'scale' for 1/(features * variance), or "
         "'auto' for 1/features (default: scale)",
     )
-    add("--degree", type=int, default=3, help="degree of poly (default: 3)")
-    add("--coef0", type=float, default=0.0, help="constant of poly and sigmoid (default: 0)")
-    add("--tol", type=float, default=1e-3, help="tolerance on the KKT violation (default: 0.001)")
-    add("--cache-size", type=float, default=200, metavar="MB", help="kernel cache (default: 200)")
-    add(
-        "--max-iter", type=int, default=-1, help="cap on iterations (default: -1, the solver's own)"
-    )
-    add(
+    add("--degree", 3, "degree of poly (default: 3)")
+    add("--coef0", 0.0, "constant of poly and sigmoid (default: 0)")
+    add("--tol", 1e-3, "tolerance on the KKT violation (default: 0.001)")
+    add("--cache-size", 200, "kernel cache (default: 200)", "MB")
+    add("--max-iter", -1, "cap on iterations (default: -1, the solver's own)")
+    add("--time-limit", None, "stop then, and keep what is reached (default: no limit)", "SECONDS")
+    parser.add_argument(
         "--class-weight",
+        type=_class_weight,
         action="append",
         metavar="LABEL:WEIGHT",
         help="factor of C for the class LABEL, repeatable; or 'balanced' (default: all 1)",
     )
-    add("--threads", type=int, metavar="N", help="threads (default: OpenMP's)")
-    add("-q", "--quiet", action="store_true", help="print errors and warnings only")
+    _add_threads(parser)
+    parser.add_argument("-q", "--quiet", action="store_true", help="print errors and warnings only")
 
 
-def _gamma(text: str) -> str | float:
-    return text if text in ("scale", "auto") else float(text)
+def _add_threads(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--threads",
+        type=_checked("n_jobs"),
+        metavar="N",
+        help="threads, -1 for all cores (default: OpenMP's)",
+    )
 
 
-def _class_weight(texts: list[str] | None) -> dict[float, float] | str | None:
-    if texts is None:
+def _checked(parameter: str) -> Callable[[str], Any]:
+    """Return a type of argument: a parameter of SVC, with SVC's own check."""
+
+    def convert(text: str) -> Any:
+        value = _number(text)
+        with _as_usage_error():
+            SVC().set_params(**{parameter: value})._check_parameters()
+        return value
+
+    return convert
+
+
+def _number(text: str) -> int | float | str:
+    """Return the number that `text` is, else the text itself."""
+    for number in (int, float):
+        with contextlib.suppress(ValueError):
+            return number(text)
+    return text
+
+
+def _class_weight(text: str) -> tuple[float, float] | str:
+    if text == "balanced":
+        return text
+    label, weight = (_number(part) for part in (text.rpartition(":")[::2]))
+    with _as_usage_error():
+        if isinstance(label, str) or isinstance(weight, str):
+            raise ValueError(f"must be LABEL:WEIGHT (two numbers) or balanced, got {text!r}")
+        return float(label), _validation.check_class_factor(label, weight)
+
+
+@contextlib.contextmanager
+def _as_usage_error() -> Iterator[None]:
+    try:
+        yield
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _class_weights(options: argparse.Namespace) -> dict[float, float] | str | None:
+    given = options.class_weight
+    if given is None:
         return None
-    if texts == ["balanced"]:
+    if given == ["balanced"]:
         return "balanced"
-    weights = {}
-    for text in texts:
-        label, _, weight = text.rpartition(":")
-        try:
-            weights[float(label)] = float(weight)
-        except ValueError:
-            raise ValueError(
-                f"--class-weight must be LABEL:WEIGHT (two numbers) or balanced, got {text!r}"
-            ) from None
-    return weights
+    if "balanced" in given:
+        options.parser.error("argument --class-weight: balanced must stand alone")
+    return dict(given)
+
+
+# -- commands --------------------------------------------------------------------------------------
 
 
 def _demo(options: argparse.Namespace) -> None:
@@ -144,10 +218,9 @@ def _demo(options: argparse.Namespace) -> None:
 
     digits = load_digits()
     print(f"data              {digits.source}")
-    print(f"training part     {_shape(digits.X_train)}, 10 classes")
-    model = SVC(C=10.0, n_jobs=options.threads, verbose=True)
-    with _plain_warnings():
-        model.fit(digits.X_train, digits.y_train)
+    print(f"training part     {_shape(digits.X_train)}, 10 classes", flush=True)
+    model = SVC(C=10.0, n_jobs=options.threads)
+    _fit(model, digits.X_train, digits.y_train, quiet=False)
     start = time.perf_counter()
     accuracy = model.score(digits.X_test, digits.y_test)
     seconds = time.perf_counter() - start
@@ -169,16 +242,17 @@ def _train(options: argparse.Namespace) -> None:
         tol=options.tol,
         cache_size=options.cache_size,
         max_iter=options.max_iter,
-        class_weight=_class_weight(options.class_weight),
+        time_limit=options.time_limit,
+        class_weight=_class_weights(options),
         n_jobs=options.threads,
-        verbose=not options.quiet,
     )
     output = options.output or f"{Path(options.data).name}.model"
+    check_writable(output)
     X, y = _load(options.data)
     if not options.quiet:
-        print(f"training part     {_shape(X)}, {len(np.unique(y))} classes")
-    with _plain_warnings():
-        model.fit(X, y)
+        n_classes = counted(len(np.unique(y)), "class", "classes")
+        print(f"training part     {_shape(X)}, {n_classes}", flush=True)
+    _fit(model, X, y, quiet=options.quiet)
     io.save_model(model, output)
     if not options.quiet:
         _report(model)
@@ -189,6 +263,8 @@ def _train(options: argparse.Namespace) -> None:
 def _predict(options: argparse.Namespace) -> None:
     from maxmargin import io
 
+    if options.output is not None:
+        check_writable(options.output)
     model = io.load_model(options.model)
     model.set_params(n_jobs=options.threads)
     X, y = _load(options.data)
@@ -199,7 +275,8 @@ def _predict(options: argparse.Namespace) -> None:
     if options.output is None:
         sys.stdout.write(text)
     else:
-        Path(options.output).write_text(text, encoding="ascii")
+        with replacing(options.output) as file:
+            file.write(text.encode("ascii"))
     n_right = int(np.count_nonzero(predicted == y))
     print(
         f"accuracy {n_right / len(y):.4f} ({n_right} of {len(y)})",
@@ -208,15 +285,17 @@ def _predict(options: argparse.Namespace) -> None:
 
 
 def _info(options: argparse.Namespace) -> None:
-    print(config.show_config())
+    print(config.describe())
 
 
 def _load(path: str) -> tuple[Any, Any]:
-    """Return samples and labels of a file; without scipy the samples become an array."""
+    """Return samples and labels, at least one; without scipy the samples become an array."""
     from maxmargin import io
 
     has_scipy = importlib.util.find_spec("scipy") is not None
     X, y = io.load_svmlight(path, dense=not has_scipy)
+    if len(y) == 0:
+        raise ValueError(f"{path} holds no samples")
     return X, y
 
 
@@ -227,18 +306,22 @@ def _widened(X: Any, n_features: int) -> Any:
     return np.pad(X, ((0, 0), (0, n_features - X.shape[1])))
 
 
-@contextlib.contextmanager
-def _plain_warnings() -> Iterator[None]:
-    """Show warnings of convergence as lines of text."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", ConvergenceWarning)
-        yield
+def _fit(model: SVC, X: Any, y: Any, quiet: bool) -> None:
+    """Fit with a line of progress that goes away; warnings of convergence are lines of text."""
+    line = ProgressLine()
+    model.set_params(callback=None if quiet else line)
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", ConvergenceWarning)
+            model.fit(X, y)
+    finally:
+        line.clear()
     for warning in caught:
         print(f"maxmargin: warning: {warning.message}", file=sys.stderr)
 
 
 def _shape(X: Any) -> str:
-    return f"{X.shape[0]} samples, {X.shape[1]} features"
+    return f"{counted(X.shape[0], 'sample')}, {counted(X.shape[1], 'feature')}"
 
 
 def _report(model: SVC) -> None:
@@ -247,6 +330,6 @@ def _report(model: SVC) -> None:
 
 
 def _report_machine(threads: int | None) -> None:
-    used = config.thread_count() if threads is None else threads
+    used = _validation.check_n_jobs(threads) or config.thread_count()
     print(f"SIMD target       {config.active_target()}")
     print(f"threads           {used}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from maxmargin import _core
 
-__all__ = ["active_target", "show_config", "simd_targets", "thread_count"]
+__all__ = ["active_target", "describe", "show_config", "simd_targets", "thread_count"]
 
 
 def simd_targets() -> list[str]:
@@ -22,7 +22,7 @@ def thread_count() -> int:
     return _core.thread_count()
 
 
-def show_config() -> str:
+def describe() -> str:
     """Return version, compiler, instruction-set targets and threads as text."""
     return "\n".join(
         [
@@ -33,3 +33,8 @@ def show_config() -> str:
             f"threads        {thread_count()}",
         ]
     )
+
+
+def show_config() -> None:
+    """Print version, compiler, instruction-set targets and threads."""
+    print(describe())

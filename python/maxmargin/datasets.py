@@ -24,6 +24,10 @@ class Digits(NamedTuple):
     y_test: NDArray[np.int64]
     source: str
 
+    def __repr__(self) -> str:
+        arrays = (f"{name}={getattr(self, name).shape}" for name in self._fields[:4])
+        return f"Digits({', '.join(arrays)}, source={self.source!r})"
+
 
 def load_digits() -> Digits:
     """Return the Optical Recognition of Handwritten Digits data set [1]_, pixels divided by 16.

@@ -14,10 +14,15 @@ from maxmargin._certificate import Certificate, combined
 from maxmargin._kernel import kernel_block
 from maxmargin._one_vs_one import pair_coefficients, pairs_of
 from maxmargin._sparse import CsrMatrix, Matrix, product, take_rows
+from maxmargin._wording import shown
 
 __all__ = ["Certificate", "certificate", "functional_margin", "geometric_margin", "mistake_bound"]
 
 _BLOCK_ELEMENTS = 1 << 22
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
 
 
 def functional_margin(X: Any, y: Any, separator: Any, b: float = 0.0) -> NDArray[np.float64]:
@@ -262,7 +267,8 @@ def _signs_for(y: Any, classes: NDArray[Any], n_samples: int) -> NDArray[np.floa
     unknown = ~np.isin(labels, classes)
     if unknown.any():
         raise ValueError(
-            f"y holds {labels[unknown][0]!r}, but the estimator was fitted on {classes.tolist()}"
+            f"y holds {shown(labels[unknown][0])}, but the estimator was fitted on "
+            f"{shown(classes.tolist())}"
         )
     return np.where(labels == classes[1], 1.0, -1.0)
 

@@ -13,6 +13,10 @@ from maxmargin._core import Cancelled
 
 __all__ = ["Cancelled", "ConvergenceWarning", "DataConversionWarning", "NotFittedError"]
 
+# The core makes this class; here is its public name.
+Cancelled.__module__ = __name__
+Cancelled.__doc__ = "The callback of a fit returned True: the fit is discarded."
+
 
 class NotFittedError(ValueError, AttributeError):
     """A method that needs a fitted estimator was called before `fit`."""

@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import secrets
-import shutil
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from maxmargin import _core
+from maxmargin._files import Path, Source, naming, read_bytes, replacing
 from maxmargin._sparse import CsrMatrix, Matrix, as_float, csr_of
 from maxmargin._validation import check_flag, check_integer
+from maxmargin._wording import shown
 
 if TYPE_CHECKING:
     from maxmargin.svm import SVC
 
 __all__ = ["load_model", "load_svmlight", "save_model", "save_svmlight"]
 
-Path: TypeAlias = str | os.PathLike[str]
-Source: TypeAlias = Path | BinaryIO | bytes | bytearray | memoryview
 ZeroBased: TypeAlias = bool | Literal["auto"]
 
 _ROWS_PER_WRITE = 4096
 _LARGEST_EXACT_INTEGER = 2**53
 # Support vectors with a smaller share of non-zeros than this are kept sparse.
 _DENSE_SHARE = 0.1
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
 
 
 # -- data ------------------------------------------------------------------------------------------
@@ -89,8 +88,8 @@ def load_svmlight(
     value_type = _check_dtype(dtype)
     if not check_flag("dense", dense):
         _require_scipy()
-    data = _read_bytes(source)
-    with _naming(source):
+    data = read_bytes(source)
+    with naming(source):
         read = _core.read_svmlight(data, base, n_features, query_id)
         csr = CsrMatrix(*read["X"])
         csr = csr._replace(data=_as_type(csr.data, value_type))
@@ -123,13 +122,15 @@ def save_svmlight(
     ------
     ValueError
         If `X` or `y` is not finite or not numeric, or their lengths differ.
+    OSError
+        If the file cannot be written.
     """
     check_flag("zero_based", zero_based)
     if comment is not None and not isinstance(comment, str):
-        raise ValueError(f"comment must be a string or None, got {comment!r}")
+        raise ValueError(f"comment must be a string or None, got {shown(comment)}")
     matrix: Matrix = csr_of(X) if hasattr(X, "tocsr") else as_float(np.asarray(X))
     labels = _numeric_labels(y)
-    with _replacing(path) as file:
+    with replacing(path) as file:
         for line in (comment or "").splitlines():
             file.write(f"# {line}\n".encode())
         for begin in range(0, max(1, len(labels)), _ROWS_PER_WRITE):
@@ -141,7 +142,7 @@ def _check_zero_based(zero_based: ZeroBased) -> bool | None:
     if isinstance(zero_based, str) and zero_based == "auto":
         return None
     if not isinstance(zero_based, (bool, np.bool_)):
-        raise ValueError(f"zero_based must be True, False or 'auto', got {zero_based!r}")
+        raise ValueError(f"zero_based must be True, False or 'auto', got {shown(zero_based)}")
     return bool(zero_based)
 
 
@@ -200,7 +201,11 @@ def save_model(estimator: SVC, path: Path) -> None:
     """Write a fitted `SVC` as a LIBSVM model file.
 
     LIBSVM's own programs read it. Unlike LIBSVM, every number has as many digits as it takes to
-    load the same model again, bit for bit. The file appears whole or not at all.
+    load it again bit for bit. The file holds what predictions need: kernel, support vectors,
+    coefficients and classes; not C, the certificate, or which training rows are support vectors. It
+    appears whole or not at all.
+
+    The format holds only integer classes; a pickle holds any estimator whole.
 
     Parameters
     ----------
@@ -217,6 +222,8 @@ def save_model(estimator: SVC, path: Path) -> None:
         If it is not fitted.
     ValueError
         If its classes are not integers, since the format holds no others.
+    OSError
+        If the file cannot be written.
     """
     from maxmargin.svm import SVC
 
@@ -232,7 +239,7 @@ def save_model(estimator: SVC, path: Path) -> None:
         estimator._support_vectors,
         estimator._vote_order,
     )
-    with _replacing(path) as file:
+    with replacing(path) as file:
         file.write(text)
 
 
@@ -259,6 +266,9 @@ def load_model(
     -------
     SVC
         Fitted. Its support vectors are sparse if fewer than a tenth of their entries are not zero.
+        Where that is how they were when saved, it predicts the same to the last bit, otherwise
+        within rounding. `C` has its default; `certificate_`, `support_`, `n_iter_`, `fit_status_`,
+        `class_weight_` and `shape_fit_`, which the file does not hold, raise AttributeError.
 
     Raises
     ------
@@ -271,8 +281,8 @@ def load_model(
     if n_features is not None:
         n_features = check_integer("n_features", n_features, at_least=1, at_most=2**63 - 1)
     base = _check_zero_based(zero_based)
-    data = _read_bytes(source)
-    with _naming(source):
+    data = read_bytes(source)
+    with naming(source):
         model = _core.read_svc_model(data, base, n_features)
     vectors = CsrMatrix(*model["support_vectors"])
     if vectors.n_cols == 0:
@@ -294,8 +304,9 @@ def load_model(
 def _integer_classes(classes: NDArray[Any]) -> NDArray[np.float64]:
     if classes.dtype.kind not in "biuf" or not (classes == np.floor(classes)).all():
         raise ValueError(
-            f"LIBSVM's model format holds only integer classes, got {classes.tolist()!r}; encode "
-            "the labels as integers before fit"
+            "LIBSVM's model format holds only integer classes, got "
+            f"{shown(classes.tolist())}; encode the labels as integers before fit, or pickle the "
+            "estimator"
         )
     return np.require(classes, np.float64, "C")
 
@@ -303,51 +314,3 @@ def _integer_classes(classes: NDArray[Any]) -> NDArray[np.float64]:
 def _keeps_sparse(vectors: CsrMatrix) -> bool:
     n_vectors, n_features = vectors.shape
     return len(vectors.data) < _DENSE_SHARE * n_vectors * n_features
-
-
-# -- files -----------------------------------------------------------------------------------------
-
-
-def _read_bytes(source: Source) -> bytes:
-    if isinstance(source, (bytes, bytearray, memoryview)):
-        return bytes(source)
-    if hasattr(source, "read"):
-        data = source.read()
-        if not isinstance(data, bytes):
-            raise TypeError("the file must be opened in binary mode, 'rb'")
-        return data
-    with open(os.fspath(source), "rb") as file:
-        return file.read()
-
-
-@contextlib.contextmanager
-def _naming(source: Source) -> Iterator[None]:
-    """Put the name of the file before the message of an error."""
-    try:
-        yield
-    except ValueError as error:
-        name = source if isinstance(source, (str, os.PathLike)) else getattr(source, "name", None)
-        if not isinstance(name, (str, os.PathLike)):
-            raise
-        raise ValueError(f"{os.fspath(name)}, {error}") from None
-
-
-@contextlib.contextmanager
-def _replacing(path: Path) -> Iterator[BinaryIO]:
-    """Open a temporary file that takes the place of `path` if the body ends well."""
-    target = os.path.realpath(path)
-    if os.path.exists(target) and not os.path.isfile(target):  # a pipe or a device
-        with open(target, "wb") as file:
-            yield file
-        return
-    temporary = f"{target}.{secrets.token_hex(4)}.tmp"
-    try:
-        with open(temporary, "xb") as file:
-            yield file
-        if os.path.exists(target):
-            shutil.copymode(target, temporary)
-        os.replace(temporary, target)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.remove(temporary)
-        raise

@@ -13,7 +13,8 @@ __all__ = ["ProgressLine"]
 class ProgressLine:
     """A callback for `fit` that keeps one line up to date.
 
-    On something that is not a terminal, nothing but the last state is written, by `close`.
+    `close` or `clear` ends it. On something that is not a terminal, nothing but the last state is
+    written, by `close`.
 
     Parameters
     ----------
@@ -43,8 +44,15 @@ class ProgressLine:
             self._stream.flush()
 
     def close(self) -> None:
-        """End the line."""
+        """End the line, which stays."""
         if self._line:
             self._stream.write("\n" if self._is_terminal else f"{self._line}\n")
+            self._stream.flush()
+        self._line = ""
+
+    def clear(self) -> None:
+        """Take the line away."""
+        if self._line and self._is_terminal:
+            self._stream.write("\r\x1b[K")
             self._stream.flush()
         self._line = ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import time
 import warnings
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,15 @@ from maxmargin.progress import ProgressLine
 __all__ = ["SVC"]
 
 Self = TypeVar("Self", bound="SVC")
+
+_TOLD_BY_FIT = (
+    "certificate_",
+    "class_weight_",
+    "fit_status_",
+    "n_iter_",
+    "shape_fit_",
+    "support_",
+)
 
 
 class _Options(NamedTuple):
@@ -75,7 +84,8 @@ class SVC(OneVsOneModel):
         Cap on the iterations of every machine; -1 is a generous one of the solver's own.
     decision_function_shape : {'ovr', 'ovo'}, default='ovr'
         With more than two classes: 'ovo' gives the value of every machine, (i, j) positive for
-        class i; 'ovr' gives every class its votes, with confidences added to break ties.
+        class i; 'ovr' gives every class its votes, a whole number, plus its confidence squeezed
+        into (-1/3, 1/3) to break ties, so that values of different votes are far apart.
     break_ties : bool, default=False
         With more than two classes and 'ovr': whether `predict` is the class of the greatest
         decision value, rather than that of most votes.
@@ -85,11 +95,11 @@ class SVC(OneVsOneModel):
         Threads: None is OpenMP's default (OMP_NUM_THREADS, threadpoolctl), -1 all cores. The result
         does not depend on it.
     time_limit : float or None, default=None
-        Seconds after which the solver stops with what it has reached.
+        Seconds after which the solver stops; `fit` warns and keeps what has been reached.
     callback : callable or None, default=None
-        Called now and then with a dict of n_iter, kkt_violation, n_free, n_bounded and seconds; if
-        it returns True, `fit` raises `maxmargin.exceptions.Cancelled` and leaves the estimator as
-        it was.
+        Called now and then with a dict of n_iter, kkt_violation, n_free, n_bounded and seconds. If
+        it returns True, `fit` raises `maxmargin.Cancelled`, discards what has been reached and
+        leaves the estimator as it was; `time_limit` is the stop that keeps it.
 
     Attributes
     ----------
@@ -201,6 +211,8 @@ class SVC(OneVsOneModel):
         ValueError
             If a parameter, the data, the labels or the weights are not as described, or the kernel
             overflows. The estimator then stays as it was.
+        Cancelled
+            If `callback` returned True. The estimator stays as it was.
 
         Warns
         -----
@@ -208,9 +220,7 @@ class SVC(OneVsOneModel):
             If the solver stopped before `tol` was reached. The model is usable.
         """
         owner = type(self).__name__
-        options = self._check_options()
-        kernel = check_kernel(self.kernel, self.gamma, self.coef0, self.degree)
-        self._check_decision_options()
+        options, kernel = self._check_parameters()
         matrix = self._matrix_to_fit(X)
         codes, classes = _validation.check_labels(y, matrix.shape[0], owner)
         weight = _validation.check_sample_weight(sample_weight, matrix.shape[0])
@@ -251,8 +261,9 @@ class SVC(OneVsOneModel):
             self._warn_of_stop()
         return self
 
-    def _check_options(self) -> _Options:
-        return _Options(
+    def _check_parameters(self) -> tuple[_Options, KernelParams]:
+        """Return the checked parameters; `class_weight` is checked with the labels."""
+        options = _Options(
             C=_validation.check_C(self.C),
             tol=_validation.check_real("tol", self.tol, above=0),
             max_iter=_validation.check_max_iter(self.max_iter),
@@ -263,6 +274,8 @@ class SVC(OneVsOneModel):
             callback=_validation.check_callback(self.callback),
             verbose=_validation.check_flag("verbose", self.verbose),
         )
+        self._check_decision_options()
+        return options, check_kernel(self.kernel, self.gamma, self.coef0, self.degree)
 
     def _warn_of_stop(self) -> None:
         certificate = self.certificate_
@@ -278,6 +291,17 @@ class SVC(OneVsOneModel):
             compatible(ConvergenceWarning),
             stacklevel=3,
         )
+
+    if not TYPE_CHECKING:  # or every attribute would pass the type checker
+
+        def __getattr__(self, name: str) -> Any:
+            """Say of a model from a file why it lacks what `fit` alone can tell."""
+            if name in _TOLD_BY_FIT and self.__sklearn_is_fitted__():
+                raise AttributeError(
+                    f"{name} is not available: this {type(self).__name__} was loaded from a model "
+                    "file, which holds what predictions need and nothing about training"
+                )
+            return super().__getattribute__(name)
 
     @classmethod
     def _from_model(

@@ -6,6 +6,7 @@ raise ValueError naming the argument, its value and what is allowed. Nothing is 
 
 from maxmargin._validation.labels import (
     ClassWeight,
+    check_class_factor,
     check_class_weight,
     check_classes,
     check_known_labels,
@@ -47,6 +48,7 @@ __all__ = [
     "check_cache_size",
     "check_callback",
     "check_choice",
+    "check_class_factor",
     "check_class_weight",
     "check_classes",
     "check_known_labels",

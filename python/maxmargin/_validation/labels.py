@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin._validation.parameters import is_real
+from maxmargin._wording import counted, shown
 from maxmargin.exceptions import DataConversionWarning, compatible
 
 ClassWeight: TypeAlias = Mapping[Any, float] | str | None
@@ -29,7 +30,7 @@ def check_labels(y: Any, n_samples: int, owner: str) -> tuple[NDArray[np.int64],
     if len(classes) == 1:
         raise ValueError(
             f"{owner} needs samples of at least two classes, but y holds only one class: "
-            f"{classes[0]!r}"
+            f"{shown(classes[0])}"
         )
     return codes.astype(np.int64).reshape(-1), classes
 
@@ -39,7 +40,7 @@ def check_classes(classes: Any) -> NDArray[Any]:
     labels = np.asarray(classes)
     known = np.unique(column_of_labels(labels, len(labels) if labels.ndim else 0, "classes"))
     if len(known) < 2:
-        raise ValueError(f"classes must hold at least two classes, got {known.tolist()}")
+        raise ValueError(f"classes must hold at least two classes, got {shown(known.tolist())}")
     return known
 
 
@@ -51,7 +52,7 @@ def check_known_labels(
     unknown = ~np.isin(labels, classes)
     if unknown.any():
         raise ValueError(
-            f"y holds {labels[unknown].tolist()[0]!r}, which is not in {classes.tolist()}"
+            f"y holds {shown(labels[unknown][0])}, which is not in {shown(classes.tolist())}"
         )
     return np.searchsorted(classes, labels).astype(np.int64)
 
@@ -72,7 +73,9 @@ def column_of_labels(y: Any, n_samples: int, owner: str) -> NDArray[Any]:
     if labels.ndim != 1:
         raise ValueError(f"y should be a 1d array, got an array of shape {labels.shape} instead.")
     if len(labels) != n_samples:
-        raise ValueError(f"X has {n_samples} samples, but y has {len(labels)} labels")
+        raise ValueError(
+            f"X has {counted(n_samples, 'sample')}, but y has {counted(len(labels), 'label')}"
+        )
     if labels.dtype.kind == "O":
         if all(isinstance(label, str) for label in labels):
             return labels
@@ -154,26 +157,33 @@ def check_class_weight(
     if not isinstance(class_weight, Mapping):
         raise ValueError(
             f"class_weight must be None, 'balanced' or a dict of class weights, got "
-            f"{class_weight!r}"
+            f"{shown(class_weight)}"
         )
     weights = np.ones(len(classes))
     unweighted = []
     for index, label in enumerate(classes.tolist()):
         if label in class_weight:
-            weight = class_weight[label]
-            if not is_real(weight) or not math.isfinite(weight) or weight < 0:
-                raise ValueError(
-                    f"class_weight must map class {label!r} to a finite number >= 0, got {weight!r}"
-                )
-            weights[index] = weight
+            weights[index] = check_class_factor(label, class_weight[label])
         else:
             unweighted.append(label)
     if unweighted and len(class_weight) > len(classes) - len(unweighted):
+        known = set(classes.tolist())
+        unknown = [label for label in class_weight if label not in known]
         raise ValueError(
-            f"The classes, {unweighted}, are not in class_weight, which names "
-            f"{list(class_weight)}; y holds {classes.tolist()}"
+            f"class_weight names {shown(unknown)}, which y does not hold; its classes are "
+            f"{shown(classes.tolist())}"
         )
     return weights
+
+
+def check_class_factor(label: Any, weight: Any) -> float:
+    """Return the weight of one class as a float >= 0."""
+    if not is_real(weight) or not math.isfinite(weight) or weight < 0:
+        raise ValueError(
+            f"class_weight must map class {shown(label)} to a finite number >= 0, got "
+            f"{shown(weight)}"
+        )
+    return float(weight)
 
 
 def upper_bounds(

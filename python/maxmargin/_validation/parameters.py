@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from maxmargin._sparse import CsrMatrix, Matrix
+from maxmargin._wording import shown
 
 Gamma: TypeAlias = str | float
 Callback: TypeAlias = Callable[[dict[str, Any]], Any]
@@ -33,7 +34,7 @@ def check_real(
         or (above is not None and value <= above)
         or (at_least is not None and value < at_least)
     ):
-        raise ValueError(f"{name} must be {allowed}, got {value!r}")
+        raise ValueError(f"{name} must be {allowed}, got {shown(value)}")
     return float(value)
 
 
@@ -42,21 +43,23 @@ def check_integer(name: str, value: Any, *, at_least: int, at_most: int = 2**31 
     is_integer = isinstance(value, numbers.Integral) and not isinstance(value, bool)
     if not is_integer or not at_least <= value <= at_most:
         limit = "" if at_most == 2**31 - 1 else f" and <= {at_most}"
-        raise ValueError(f"{name} must be an integer >= {at_least}{limit}, got {value!r}")
+        raise ValueError(f"{name} must be an integer >= {at_least}{limit}, got {shown(value)}")
     return int(value)
 
 
 def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
     """Return `value`, which must be one of `choices`."""
     if not isinstance(value, str) or value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
+        raise ValueError(
+            f"{name} must be one of {', '.join(map(repr, choices))}, got {shown(value)}"
+        )
     return value
 
 
 def check_flag(name: str, value: Any) -> bool:
     """Return `value` as a bool."""
     if not isinstance(value, (bool, np.bool_)):
-        raise ValueError(f"{name} must be True or False, got {value!r}")
+        raise ValueError(f"{name} must be True or False, got {shown(value)}")
     return bool(value)
 
 
@@ -98,7 +101,7 @@ def check_seed(random_state: Any) -> int:
     if not is_integer or not 0 <= random_state < 2**64:
         raise ValueError(
             "random_state must be None, an integer from 0 to 2^64 - 1, a numpy Generator or a "
-            f"RandomState, got {random_state!r}"
+            f"RandomState, got {shown(random_state)}"
         )
     return int(random_state)
 
@@ -106,7 +109,7 @@ def check_seed(random_state: Any) -> int:
 def check_callback(callback: Any) -> Callback | None:
     """Return `callback`, which must be None or callable."""
     if callback is not None and not callable(callback):
-        raise ValueError(f"callback must be None or a callable, got {callback!r}")
+        raise ValueError(f"callback must be None or a callable, got {shown(callback)}")
     return callback  # type: ignore[no-any-return]
 
 
@@ -116,7 +119,7 @@ def check_n_jobs(n_jobs: Any) -> int:
         return 0
     is_integer = isinstance(n_jobs, numbers.Integral) and not isinstance(n_jobs, bool)
     if not is_integer or (n_jobs != -1 and n_jobs < 1):
-        raise ValueError(f"n_jobs must be None, -1 or an integer >= 1, got {n_jobs!r}")
+        raise ValueError(f"n_jobs must be None, -1 or an integer >= 1, got {shown(n_jobs)}")
     return usable_cores() if n_jobs == -1 else int(min(n_jobs, 4096))
 
 
@@ -132,7 +135,9 @@ def check_gamma(gamma: Any) -> Gamma:
     if isinstance(gamma, str) and gamma in ("scale", "auto"):
         return gamma
     if not is_real(gamma) or not math.isfinite(gamma) or gamma <= 0:
-        raise ValueError(f"gamma must be 'scale', 'auto' or a finite number > 0, got {gamma!r}")
+        raise ValueError(
+            f"gamma must be 'scale', 'auto' or a finite number > 0, got {shown(gamma)}"
+        )
     return float(gamma)
 
 

@@ -47,7 +47,7 @@ def _check_dimensions(array: NDArray[Any], owner: str) -> None:
     if array.ndim < 2:
         kind = "1D" if array.ndim == 1 else "scalar"
         raise ValueError(
-            f"Expected 2D array, got {kind} array instead of shape {array.shape}. Reshape your "
+            f"Expected 2D array, got {kind} array instead, of shape {array.shape}. Reshape your "
             "data using X.reshape(-1, 1) if it has a single feature or X.reshape(1, -1) if it is a "
             "single sample"
         )
@@ -131,6 +131,7 @@ def check_features(
     elif names is not None and fitted_names is not None:
         _compare_names(list(names), list(fitted_names))
     if n_features != fitted_n:
+        # scikit-learn's sentence, plural in any case, which its checks of estimators look for.
         raise ValueError(
             f"X has {n_features} features, but {owner} is expecting {fitted_n} features as input"
         )

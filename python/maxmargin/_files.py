@@ -1,0 +1,79 @@
+"""Reading and writing of whole files. Errors name the path that the caller gave."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from typing import BinaryIO, TypeAlias
+
+Path: TypeAlias = str | os.PathLike[str]
+Source: TypeAlias = Path | BinaryIO | bytes | bytearray | memoryview
+
+
+def read_bytes(source: Source) -> bytes:
+    """Return what a path, a binary file or a buffer holds."""
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        return bytes(source)
+    if hasattr(source, "read"):
+        data = source.read()
+        if not isinstance(data, bytes):
+            raise TypeError("the file must be opened in binary mode, 'rb'")
+        return data
+    with open(os.fspath(source), "rb") as file:
+        return file.read()
+
+
+@contextlib.contextmanager
+def naming(source: Source) -> Iterator[None]:
+    """Put the name of the file before the message of a ValueError."""
+    try:
+        yield
+    except ValueError as error:
+        name = source if isinstance(source, (str, os.PathLike)) else getattr(source, "name", None)
+        if not isinstance(name, (str, os.PathLike)):
+            raise
+        raise ValueError(f"{os.fspath(name)}, {error}") from None
+
+
+def check_writable(path: Path) -> None:
+    """Raise OSError if `replacing` could not write a file there, as far as can be told before."""
+    folder = os.path.dirname(os.path.realpath(path))
+    if os.path.isdir(path):
+        raise OSError(errno.EISDIR, "is a folder, not a file", os.fspath(path))
+    if not os.path.isdir(folder):
+        raise OSError(errno.ENOENT, "the folder to write to does not exist", os.fspath(path))
+    if not os.access(path if _is_device(path) else folder, os.W_OK):
+        raise OSError(errno.EACCES, "no permission to write there", os.fspath(path))
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """Open a temporary file that takes the place of `path` if the body ends well."""
+    check_writable(path)
+    if _is_device(path):
+        with open(path, "wb") as file:
+            yield file
+        return
+    target = os.path.realpath(path)
+    temporary = f"{target}.{secrets.token_hex(4)}.tmp"
+    try:
+        with open(temporary, "xb") as file:
+            yield file
+        if os.path.exists(target):
+            shutil.copymode(target, temporary)
+        os.replace(temporary, target)
+    except BaseException as error:
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(temporary)
+        if isinstance(error, OSError):
+            raise OSError(error.errno, error.strerror, os.fspath(path)) from error
+        raise
+
+
+def _is_device(path: Path) -> bool:
+    """Return whether `path` is a pipe or a device, which is written to in place."""
+    return os.path.exists(path) and not os.path.isfile(path)
