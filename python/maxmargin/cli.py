@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import dataclasses
 import errno
 import importlib.util
 import os
@@ -307,15 +308,17 @@ def _widened(X: Any, n_features: int) -> Any:
 
 
 def _fit(model: SVC, X: Any, y: Any, quiet: bool) -> None:
-    """Fit with a line of progress that goes away; warnings of convergence are lines of text."""
-    line = ProgressLine()
+    """Fit with a line of progress; warnings of convergence are lines of text."""
+    line = ProgressLine(label="progress          ")
     model.set_params(callback=None if quiet else line)
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", ConvergenceWarning)
             model.fit(X, y)
+        if not quiet:
+            line.show(dataclasses.asdict(model.certificate_))
     finally:
-        line.clear()
+        line.close()
     for warning in caught:
         print(f"maxmargin: warning: {warning.message}", file=sys.stderr)
 

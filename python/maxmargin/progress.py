@@ -13,7 +13,7 @@ __all__ = ["ProgressLine"]
 class ProgressLine:
     """A callback for `fit` that keeps one line up to date.
 
-    `close` or `clear` ends it. On something that is not a terminal, nothing but the last state is
+    `close` ends it. On something that is not a terminal, nothing but the last state is
     written, by `close`.
 
     Parameters
@@ -21,10 +21,15 @@ class ProgressLine:
     then : callable or None, default=None
         Another callback, which gets every report as well and decides whether to stop.
     stream : text file, default=sys.stderr
+    label : str, default=""
+        What the line begins with.
     """
 
-    def __init__(self, then: Callback | None = None, stream: TextIO | None = None) -> None:
+    def __init__(
+        self, then: Callback | None = None, stream: TextIO | None = None, label: str = ""
+    ) -> None:
         self._then = then
+        self._label = label
         self._stream = sys.stderr if stream is None else stream
         self._is_terminal = self._stream.isatty()
         self._line = ""
@@ -36,7 +41,7 @@ class ProgressLine:
     def show(self, report: dict[str, Any]) -> None:
         """Write the state in `report` over the last one."""
         self._line = (
-            f"iteration {report['n_iter']}  violation {report['kkt_violation']:.3g}  "
+            f"{self._label}iteration {report['n_iter']}  violation {report['kkt_violation']:.3g}  "
             f"{report['seconds']:.1f} s"
         )
         if self._is_terminal:
@@ -47,12 +52,5 @@ class ProgressLine:
         """End the line, which stays."""
         if self._line:
             self._stream.write("\n" if self._is_terminal else f"{self._line}\n")
-            self._stream.flush()
-        self._line = ""
-
-    def clear(self) -> None:
-        """Take the line away."""
-        if self._line and self._is_terminal:
-            self._stream.write("\r\x1b[K")
             self._stream.flush()
         self._line = ""
