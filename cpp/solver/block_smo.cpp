@@ -40,9 +40,13 @@ class BlockSmo {
       }
       if (limit_reached(solution)) break;
       const std::vector<index_t>& set = working_set_.select(state_.view(), ends);
-      if (!solve_on(set, ends.up - ends.low, solution)) {
-        if (!limit_reached(solution)) solution.stop_reason = StopReason::stalled;
-        break;
+      const bool has_moved = solve_on(set, ends.up - ends.low, solution);
+      if (!has_moved && !limit_reached(solution)) {
+        if (!shrinker_.is_shrunk()) {
+          solution.stop_reason = StopReason::stalled;
+          break;
+        }
+        unshrink(); // the others may still move
       }
       ends = violation();
       if (options_.shrinking && shrinker_.shrink(ends, options_.tol)) {
