@@ -131,20 +131,16 @@ class Terminal(StringIO):
 
 
 @pytest.mark.parametrize("stream_type", [StringIO, Terminal])
-def test_a_progress_line_stays_or_goes(stream_type):
+def test_a_progress_line_ends_once_with_the_last_state(stream_type):
     stream = stream_type()
-    state = "iteration 5  violation 0.25  1.5 s"
+    state = "fit: iteration 5  violation 0.25  1.5 s"
     written = f"\r\x1b[K{state}" if stream.isatty() else ""
-    for end, last in (("close", "\n" if stream.isatty() else f"{state}\n"),
-                      ("clear", "\r\x1b[K" if stream.isatty() else "")):  # fmt: skip
-        stream.seek(0)
-        stream.truncate()
-        line = ProgressLine(stream=stream)
-        line({"n_iter": 5, "kkt_violation": 0.25, "seconds": 1.5})
-        assert stream.getvalue() == written
-        getattr(line, end)()
-        getattr(line, end)()
-        assert stream.getvalue() == written + last
+    line = ProgressLine(stream=stream, label="fit: ")
+    line({"n_iter": 5, "kkt_violation": 0.25, "seconds": 1.5})
+    assert stream.getvalue() == written
+    line.close()
+    line.close()
+    assert stream.getvalue() == written + ("\n" if stream.isatty() else f"{state}\n")
 
 
 def test_options_reach_the_core(monkeypatch):
