@@ -57,7 +57,7 @@ py::tuple dense_block(const simd::KernelTable& target, const MatrixView& A, cons
 // A in chunks of queries against the rows of B, padded to a line by copies of the last.
 template <Real T>
 py::array sparse_block(const simd::KernelTable& target, const MatrixView& A, const MatrixView& B,
-                       const KernelParams& kernel, const std::vector<T>& coef) {
+                       const KernelParams& kernel, const std::vector<double>& coef) {
   const simd::RealTable<T>& table = simd::real_table<T>(target);
   const Scaling scaling = scaling_of(B, false);
   std::vector<index_t> rows = identity_order(n_rows(B));
@@ -67,26 +67,25 @@ py::array sparse_block(const simd::KernelTable& target, const MatrixView& A, con
   const PackedCsr<T> columns(B, identity_order(n_rows(B)), scaling, order, table);
   const index_t width = static_cast<index_t>(rows.size());
   std::vector<T> values(static_cast<std::size_t>(n_rows(A) * width));
-  std::vector<T> sums(static_cast<std::size_t>(width), T(0));
+  std::vector<double> sums(static_cast<std::size_t>(width), 0.0);
   const std::vector<index_t> numbers = identity_order(n_rows(A));
+  TailIndex<T> index;
+  index.build(columns, rows);
   QueryTable<T> lines;
   for (index_t first = 0; first < n_rows(A); first += QueryTable<T>::kQueries) {
     const index_t n = std::min(QueryTable<T>::kQueries, n_rows(A) - first);
-    lines.set(queries, std::span(numbers).subspan(first, n), columns.cols());
+    const std::span chunk = std::span(numbers).subspan(first, n);
+    lines.set(queries, chunk, index);
+    if (columns.has_tail()) lines.meet_tail(0, width, table);
     std::vector<T*> out;
     for (index_t r = 0; r < n; ++r) out.push_back(values.data() + (first + r) * width);
     simd::SparseBlock<T> block;
+    columns.describe(rows, block);
     lines.describe(block);
-    block.values = columns.values();
-    block.indices = columns.indices();
-    block.indptr = columns.indptr();
-    block.half_norms = columns.half_norms();
-    block.rows = rows.data();
-    block.n_rows = width;
     block.epilogue = epilogue_of<T>(kernel, scaling);
     table.sparse_block(block, out.data());
     if (coef.empty()) continue;
-    T padded[QueryTable<T>::kQueries] = {};
+    double padded[QueryTable<T>::kQueries] = {};
     std::copy_n(coef.data() + first, n, padded);
     table.sparse_add(block, padded, sums.data());
   }
@@ -152,8 +151,10 @@ void bind_internal(py::module_& m) {
                "(K(A, B), seconds) by one target; padding columns stand at the end.");
   internal.def("sparse_add", [](const std::string& target, const py::object& A, const py::object& B,
                                 const KernelParams& kernel, const std::vector<double>& coef) {
-    return sparse_block<double>(simd::table_named(target), matrix_view(A), matrix_view(B), kernel,
-                                coef);
+    const simd::KernelTable& table = simd::table_named(target);
+    const MatrixView a = matrix_view(A), b = matrix_view(B);
+    return is_float32(a) ? sparse_block<float>(table, a, b, kernel, coef)
+                         : sparse_block<double>(table, a, b, kernel, coef);
   });
   internal.def("elementwise",
                [](const std::string& target, const std::string& f, const py::object& x) {
@@ -179,8 +180,8 @@ void bind_internal(py::module_& m) {
                               const Array<double>& coef, Array<double> out) {
     std::vector<const double*> pointers;
     for (py::ssize_t r = 0; r < rows.shape(0); ++r) pointers.push_back(rows.data(r, 0));
-    simd::table_named(target).add_rows(pointers.data(), coef.data(), rows.shape(0),
-                                       out.mutable_data(), 0, out.size());
+    simd::table_named(target).f64.add_rows(pointers.data(), coef.data(), rows.shape(0),
+                                           out.mutable_data(), 0, out.size());
   });
   internal.def("select_first", [](const std::string& target, const Array<double>& beta,
                                   const Array<double>& gradient, const Array<double>& lower,
@@ -193,7 +194,7 @@ void bind_internal(py::module_& m) {
                [](const std::string& target, const Array<double>& beta, Array<double> gradient,
                   const Array<double>& lower, const Array<double>& upper,
                   const Array<double>& row_i, const Array<double>& row_j, double delta) {
-                 const simd::Violation v = simd::table_named(target).update_pair(
+                 const simd::Violation v = simd::table_named(target).f64.update_pair(
                      pair_view(beta, gradient, lower, upper, beta), gradient.mutable_data(),
                      row_i.data(), row_j.data(), delta);
                  return py::make_tuple(v.i, v.up, v.low);
@@ -202,7 +203,7 @@ void bind_internal(py::module_& m) {
                                    const Array<double>& gradient, const Array<double>& lower,
                                    const Array<double>& upper, const Array<double>& diagonal,
                                    const Array<double>& row_i, index_t i, double up) {
-    return simd::table_named(target).select_second(
+    return simd::table_named(target).f64.select_second(
         pair_view(beta, gradient, lower, upper, diagonal), row_i.data(), i, up);
   });
 
@@ -216,22 +217,22 @@ void bind_internal(py::module_& m) {
         return to_numpy(std::move(x));
       });
 
-  py::class_<RowCache>(internal, "RowCache")
+  py::class_<RowCache<double>>(internal, "RowCache")
       .def(py::init<index_t, index_t, std::size_t>(), py::arg("n_keys"), py::arg("row_length"),
            py::arg("budget_bytes"))
       .def("find",
-           [](RowCache& cache, index_t key) -> py::object {
+           [](RowCache<double>& cache, index_t key) -> py::object {
              const double* row = cache.find(key);
              return row == nullptr ? py::object(py::none()) : py::float_(row[0]);
            })
       .def("insert",
-           [](RowCache& cache, index_t key, double value) { cache.insert(key)[0] = value; })
-      .def("clear", &RowCache::clear)
-      .def("keys", &RowCache::keys)
-      .def_property_readonly("capacity", &RowCache::capacity)
-      .def_property_readonly("size", &RowCache::size)
-      .def_property_readonly("hits", &RowCache::hits)
-      .def_property_readonly("misses", &RowCache::misses);
+           [](RowCache<double>& cache, index_t key, double value) { cache.insert(key)[0] = value; })
+      .def("clear", &RowCache<double>::clear)
+      .def("keys", &RowCache<double>::keys)
+      .def_property_readonly("capacity", &RowCache<double>::capacity)
+      .def_property_readonly("size", &RowCache<double>::size)
+      .def_property_readonly("hits", &RowCache<double>::hits)
+      .def_property_readonly("misses", &RowCache<double>::misses);
 }
 
 } // namespace maxmargin::bindings

@@ -2,7 +2,7 @@
 #include "bindings/arrays.hpp"
 #include "bindings/control.hpp"
 #include "bindings/pybind.hpp"
-#include "kernel/kernel_rows.hpp"
+#include "kernel/packed_samples.hpp"
 #include "solver/kernel_perceptron.hpp"
 #include "solver/perceptron.hpp"
 
@@ -90,10 +90,12 @@ py::dict kernel_perceptron_fit(const py::object& X, const Array<std::int64_t>& y
     const py::gil_scoped_release nogil;
     // One segment, so that column i is sample i. Kernel values do not depend on labels: every
     // problem finds the rows that those before it left in the cache.
-    const auto samples = pack_samples(view, {identity_order(n_rows(view))}, kernel,
-                                      thread_count(n_threads), control);
+    const auto samples =
+        pack_samples<double>(PackingPlan(view, kernel), {identity_order(n_rows(view))},
+                             thread_count(n_threads), control);
     const index_t segments[] = {0};
-    KernelMatrix matrix(samples->rows(segments, n_threads), cache_bytes, n_threads, control);
+    KernelMatrix<double> matrix(samples->rows(segments, n_threads), cache_bytes, n_threads,
+                                control);
     for (const std::int64_t label : span_of(positive)) {
       KernelPerceptronFit fit =
           train_kernel_perceptron(matrix, signs_of(span_of(y), label), offset, options, control);

@@ -22,44 +22,47 @@ constexpr double kFunctionProducts = 16.0;
 constexpr double kSmallWork = 4e5;
 
 } // namespace
+template <Real T>
 
-KernelMatrix::KernelMatrix(std::unique_ptr<KernelRows> rows, std::size_t cache_bytes, int threads,
-                           Control& control)
+KernelMatrix<T>::KernelMatrix(std::unique_ptr<KernelRows<T>> rows, std::size_t cache_bytes,
+                              int threads, Control& control)
     : all_(std::move(rows)), cache_bytes_(cache_bytes), threads_(thread_count(threads)),
-      control_(control), table_(simd::active_table()),
+      control_(control), table_(simd::real_table<T>(simd::active_table())),
       scratch_(static_cast<std::size_t>(threads_)) {
   open_cache();
 }
 
-void KernelMatrix::open_cache() {
+template <Real T> void KernelMatrix<T>::open_cache() {
   if (cache_) {
     closed_hits_ += cache_->hits();
     closed_misses_ += cache_->misses();
     cache_.reset();
   }
-  const bool is_near = size() <= kNearBytes / static_cast<index_t>(sizeof(double)) / size();
+  const bool is_near = size() <= kNearBytes / index_t{sizeof(T)} / size();
   stores_rows_ = is_near || rows().products_per_value() >= kCheapProducts;
   if (!stores_rows_) return;
-  RowCache cache(size(), size(), cache_bytes_);
+  RowCache<T> cache(size(), size(), cache_bytes_);
   if (cache.capacity() >= std::min(kFewestCachedRows, size())) cache_.emplace(std::move(cache));
 }
 
-std::size_t KernelMatrix::cache_hits() const {
+template <Real T> std::size_t KernelMatrix<T>::cache_hits() const {
   return closed_hits_ + (cache_ ? cache_->hits() : 0);
 }
-std::size_t KernelMatrix::cache_misses() const {
+template <Real T> std::size_t KernelMatrix<T>::cache_misses() const {
   return closed_misses_ + (cache_ ? cache_->misses() : 0);
 }
 
-void KernelMatrix::square(std::span<const index_t> rows, double* out, index_t stride) {
+template <Real T>
+void KernelMatrix<T>::square(std::span<const index_t> rows, T* out, index_t stride) {
   this->rows().gather(rows);
   const std::size_t n_values = rows.size() * rows.size();
   this->rows().square(out, stride, threads_for(n_values / static_cast<std::size_t>(size())),
                       control_);
 }
 
-void KernelMatrix::add_rows(std::span<const index_t> rows, std::span<const double> coef,
-                            double* out, std::span<const char> will_return) {
+template <Real T>
+void KernelMatrix<T>::add_rows(std::span<const index_t> rows, std::span<const double> coef,
+                               double* out, std::span<const char> will_return) {
   if (!stores_rows_ && this->rows().adds_directly()) return add_directly(rows, coef, out);
   // No more at a time than the cache holds, so that none of a piece evicts another of it.
   const std::size_t step = cache_ ? static_cast<std::size_t>(cache_->capacity()) : rows.size();
@@ -70,37 +73,37 @@ void KernelMatrix::add_rows(std::span<const index_t> rows, std::span<const doubl
   }
 }
 
-int KernelMatrix::threads_for(std::size_t n_rows) const {
+template <Real T> int KernelMatrix<T>::threads_for(std::size_t n_rows) const {
   const double values = static_cast<double>(n_rows) * static_cast<double>(size());
   const double work = values * (rows().products_per_value() + kFunctionProducts);
   return work < kSmallWork ? 1 : threads_;
 }
 
-void KernelMatrix::add_directly(std::span<const index_t> rows, std::span<const double> coef,
-                                double* out) {
-  KernelRows& kernel = this->rows();
+template <Real T>
+void KernelMatrix<T>::add_directly(std::span<const index_t> rows, std::span<const double> coef,
+                                   double* out) {
+  KernelRows<T>& kernel = this->rows();
   const index_t n = static_cast<index_t>(rows.size());
   rows_computed_ += rows.size();
   kernel.gather(rows);
-  const index_t row_chunk = kernel.row_chunk(), column_chunk = kernel.column_chunk();
+  const index_t row_chunk = kernel.row_chunk();
   const auto add = [&](index_t begin, index_t end, int thread) {
-    for (index_t c = begin; c < end; c += column_chunk) {
+    for (index_t r = 0; r < n; r += row_chunk) {
       control_.poll();
-      for (index_t r = 0; r < n; r += row_chunk)
-        kernel.add(r, std::min(row_chunk, n - r), c, std::min(c + column_chunk, end),
-                   coef.data() + r, out + c, thread);
+      kernel.add(r, std::min(row_chunk, n - r), begin, end, coef.data() + r, out + begin, thread);
     }
   };
-  parallel_ranges(size(), column_chunk, threads_for(rows.size()), add);
+  parallel_ranges(size(), kernel.column_chunk(), threads_for(rows.size()), add);
 }
 
-void KernelMatrix::add_piece(std::span<const index_t> rows, std::span<const double> coef,
-                             double* out, std::span<const char> will_return) {
-  KernelRows& kernel = this->rows();
+template <Real T>
+void KernelMatrix<T>::add_piece(std::span<const index_t> rows, std::span<const double> coef,
+                                double* out, std::span<const char> will_return) {
+  KernelRows<T>& kernel = this->rows();
   const index_t n = static_cast<index_t>(rows.size());
   // stored[r]: the row in the cache, or nullptr when it lives in scratch only. All are looked up
   // before any is inserted, lest a new one push out one that is about to be used.
-  std::vector<double*> stored(rows.size(), nullptr);
+  std::vector<T*> stored(rows.size(), nullptr);
   std::vector<index_t> fresh;   // numbers of the rows to compute, in the piece
   std::vector<index_t> missing; // the same as columns
   if (cache_)
@@ -117,45 +120,53 @@ void KernelMatrix::add_piece(std::span<const index_t> rows, std::span<const doub
 
   const index_t row_chunk = kernel.row_chunk();
   const index_t column_chunk = kernel.column_chunk();
-  parallel_ranges(
-      size(), column_chunk, threads_for(rows.size()), [&](index_t begin, index_t end, int thread) {
-        std::vector<double>& scratch = scratch_[thread];
-        scratch.resize(static_cast<std::size_t>(row_chunk * column_chunk));
-        std::vector<double*> strip(rows.size());
-        std::vector<double*> fresh_strip(static_cast<std::size_t>(row_chunk));
-        for (index_t c = begin; c < end; c += column_chunk) {
-          control_.poll();
-          const index_t width = std::min(column_chunk, end - c);
-          for (index_t r = 0; r < n; ++r)
-            if (stored[r] != nullptr) strip[r] = stored[r] + c;
-          // Compute a chunk of the missing rows, then add every row up to the next missing one.
-          index_t done = 0;
-          for (index_t f = 0; f < n_fresh; f += row_chunk) {
-            const index_t count = std::min(row_chunk, n_fresh - f);
-            for (index_t k = 0; k < count; ++k) {
-              const index_t r = fresh[f + k];
-              if (stored[r] == nullptr) strip[r] = scratch.data() + k * column_chunk;
-              fresh_strip[k] = strip[r];
-            }
-            kernel.evaluate(f, count, c, c + width, fresh_strip.data(), thread);
-            const index_t until = f + count < n_fresh ? fresh[f + count] : n;
-            table_.add_rows(strip.data() + done, coef.data() + done, until - done, out + c, 0,
-                            width);
-            done = until;
-          }
-          table_.add_rows(strip.data() + done, coef.data() + done, n - done, out + c, 0, width);
+  const auto add = [&](index_t begin, index_t end, int thread) {
+    std::vector<T>& scratch = scratch_[thread];
+    scratch.resize(static_cast<std::size_t>(row_chunk * column_chunk));
+    std::vector<T*> fresh_strip(static_cast<std::size_t>(row_chunk));
+    std::vector<const T*> strip(rows.size());
+    // Rows from `from` up to `until`, those of them that are fresh first computed.
+    const auto add_some = [&](index_t first_fresh, index_t n_fresh_here, index_t from,
+                              index_t until) {
+      for (index_t c = begin; c < end; c += column_chunk) {
+        control_.poll();
+        const index_t width = std::min(column_chunk, end - c);
+        for (index_t r = from; r < until; ++r)
+          if (stored[r] != nullptr) strip[r] = stored[r] + c;
+        for (index_t k = 0; k < n_fresh_here; ++k) {
+          const index_t r = fresh[first_fresh + k];
+          fresh_strip[k] = stored[r] != nullptr ? stored[r] + c : scratch.data() + k * column_chunk;
+          strip[r] = fresh_strip[k];
         }
-      });
+        if (n_fresh_here > 0)
+          kernel.evaluate(first_fresh, n_fresh_here, c, c + width, fresh_strip.data(), thread);
+        table_.add_rows(strip.data() + from, coef.data() + from, until - from, out + c, 0, width);
+      }
+    };
+    // A chunk of the missing rows, and every row up to the next missing one.
+    index_t done = 0;
+    for (index_t f = 0; f < n_fresh; f += row_chunk) {
+      const index_t count = std::min(row_chunk, n_fresh - f);
+      const index_t until = f + count < n_fresh ? fresh[f + count] : n;
+      add_some(f, count, done, until);
+      done = until;
+    }
+    if (done < n) add_some(n_fresh, 0, done, n);
+  };
+  parallel_ranges(size(), column_chunk, threads_for(rows.size()), add);
 }
 
-void KernelMatrix::restrict_to(std::span<const index_t> columns) {
+template <Real T> void KernelMatrix<T>::restrict_to(std::span<const index_t> columns) {
   restricted_ = rows().restricted(columns);
   open_cache();
 }
 
-void KernelMatrix::restore() {
+template <Real T> void KernelMatrix<T>::restore() {
   restricted_.reset();
   open_cache();
 }
+
+template class KernelMatrix<float>;
+template class KernelMatrix<double>;
 
 } // namespace maxmargin

@@ -17,16 +17,16 @@ namespace maxmargin {
 // time. Every number that comes out is the same to the last bit whatever the cache holds and
 // however many threads work: the values depend on the samples alone and are added in the order of
 // the rows.
-class KernelMatrix {
+template <Real T> class KernelMatrix {
  public:
   // `control` is polled during the work that add_rows does, which may take long.
-  KernelMatrix(std::unique_ptr<KernelRows> rows, std::size_t cache_bytes, int threads,
+  KernelMatrix(std::unique_ptr<KernelRows<T>> rows, std::size_t cache_bytes, int threads,
                Control& control);
 
   index_t size() const { return rows().size(); }
 
   // out[r * stride + c] = K(rows[r], rows[c]); stride >= rows.size() rounded up to a cache line.
-  void square(std::span<const index_t> rows, double* out, index_t stride);
+  void square(std::span<const index_t> rows, T* out, index_t stride);
 
   // out[c] += sum_r coef[r] K(rows[r], c) for every column c. A computed row enters the cache where
   // will_return tells that it is likely to be asked for again; an empty span says so of all.
@@ -43,22 +43,22 @@ class KernelMatrix {
   std::size_t cache_misses() const;
 
  private:
-  KernelRows& rows() const { return restricted_ ? *restricted_ : *all_; }
+  KernelRows<T>& rows() const { return restricted_ ? *restricted_ : *all_; }
   void open_cache();
   int threads_for(std::size_t n_rows) const;
   void add_directly(std::span<const index_t> rows, std::span<const double> coef, double* out);
   void add_piece(std::span<const index_t> rows, std::span<const double> coef, double* out,
                  std::span<const char> will_return);
 
-  std::unique_ptr<KernelRows> all_;
-  std::unique_ptr<KernelRows> restricted_;
+  std::unique_ptr<KernelRows<T>> all_;
+  std::unique_ptr<KernelRows<T>> restricted_;
   std::size_t cache_bytes_;
   int threads_;
   Control& control_;
-  const simd::KernelTable& table_;
+  const simd::RealTable<T>& table_;
   bool stores_rows_ = false;
-  std::optional<RowCache> cache_;
-  std::vector<std::vector<double>> scratch_; // by thread
+  std::optional<RowCache<T>> cache_;
+  std::vector<std::vector<T>> scratch_; // by thread
   std::size_t rows_computed_ = 0;
   std::size_t closed_hits_ = 0, closed_misses_ = 0;
 };

@@ -2,19 +2,16 @@
 
 #include "base/control.hpp"
 #include "base/types.hpp"
-#include "data/views.hpp"
-#include "kernel/kernel_params.hpp"
 
 #include <memory>
 #include <span>
-#include <vector>
 
 namespace maxmargin {
 
 // Columns of a kernel matrix: kernel values between chosen rows and every column, in blocks. A
 // column is a sample, or padding: columns are counted in whole cache lines, and what stands in a
 // padding column is finite and means nothing.
-class KernelRows {
+template <Real T> class KernelRows {
  public:
   virtual ~KernelRows() = default;
 
@@ -30,7 +27,7 @@ class KernelRows {
   // out[r][c] = K(query first + r, column begin + c) for r < n and c < end - begin. Requires: first
   // is a multiple of row_chunk, n <= row_chunk, begin a multiple of column_chunk, begin < end <=
   // size. Different threads may call it at the same time with different numbers `thread`.
-  virtual void evaluate(index_t first, index_t n, index_t begin, index_t end, double* const* out,
+  virtual void evaluate(index_t first, index_t n, index_t begin, index_t end, T* const* out,
                         int thread) = 0;
 
   // Whether add() is there: sums of kernel values that are never stored.
@@ -42,7 +39,7 @@ class KernelRows {
 
   // out[r * stride + c] = K(query r, query c). Requires stride >= the number of queries rounded up
   // to a cache line.
-  virtual void square(double* out, index_t stride, int threads, Control& control) = 0;
+  virtual void square(T* out, index_t stride, int threads, Control& control) = 0;
 
   // The same samples restricted to some columns, in that order, followed by padding.
   virtual std::unique_ptr<KernelRows> restricted(std::span<const index_t> columns) const = 0;
@@ -53,22 +50,5 @@ class KernelRows {
   index_t column_chunk_ = 1;
   double products_per_value_ = 0.0;
 };
-
-// Samples packed once, for any number of KernelRows over subsets of them. Rows are packed in
-// segments (the classes of a classifier); every segment begins on a line.
-class PackedSamples {
- public:
-  virtual ~PackedSamples() = default;
-
-  // The columns of the given segments, one after the other, each padded to a line. The samples must
-  // outlive the result.
-  virtual std::unique_ptr<KernelRows> rows(std::span<const index_t> segments,
-                                           int threads) const = 0;
-};
-
-std::unique_ptr<PackedSamples> pack_samples(const MatrixView& X,
-                                            const std::vector<std::vector<index_t>>& segments,
-                                            const KernelParams& kernel, int threads,
-                                            Control& control);
 
 } // namespace maxmargin

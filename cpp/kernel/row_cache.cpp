@@ -8,16 +8,17 @@ namespace {
 constexpr index_t kChunkBytes = 16 * 1024 * 1024;
 
 } // namespace
+template <Real T>
 
-RowCache::RowCache(index_t n_keys, index_t row_length, std::size_t budget_bytes)
+RowCache<T>::RowCache(index_t n_keys, index_t row_length, std::size_t budget_bytes)
     : row_length_(row_length), slot_of_(static_cast<std::size_t>(n_keys), kNone) {
-  const std::size_t row_bytes = std::max<std::size_t>(1, row_length * sizeof(double));
+  const std::size_t row_bytes = std::max<std::size_t>(1, row_length * sizeof(T));
   const std::size_t fitting = budget_bytes / row_bytes;
   capacity_ = static_cast<index_t>(
       std::clamp<std::size_t>(fitting, 2, std::max<std::size_t>(2, slot_of_.size())));
 }
 
-double* RowCache::find(index_t key) {
+template <Real T> T* RowCache<T>::find(index_t key) {
   const index_t slot = slot_of_[key];
   if (slot == kNone) {
     ++misses_;
@@ -29,7 +30,7 @@ double* RowCache::find(index_t key) {
   return slots_[slot].row;
 }
 
-double* RowCache::insert(index_t key) {
+template <Real T> T* RowCache<T>::insert(index_t key) {
   index_t slot = kNone;
   if (!free_.empty()) {
     slot = free_.back();
@@ -48,8 +49,8 @@ double* RowCache::insert(index_t key) {
   return slots_[slot].row;
 }
 
-double* RowCache::new_row() {
-  const index_t row_bytes = std::max<index_t>(1, row_length_ * index_t{sizeof(double)});
+template <Real T> T* RowCache<T>::new_row() {
+  const index_t row_bytes = std::max<index_t>(1, row_length_ * index_t{sizeof(T)});
   const index_t rows_per_chunk = std::clamp<index_t>(kChunkBytes / row_bytes, 1, capacity_);
   const index_t n = static_cast<index_t>(slots_.size());
   if (n % rows_per_chunk == 0)
@@ -57,7 +58,7 @@ double* RowCache::new_row() {
   return chunks_.back().data() + n % rows_per_chunk * row_length_;
 }
 
-void RowCache::clear() {
+template <Real T> void RowCache<T>::clear() {
   while (newest_ != kNone) {
     const index_t slot = newest_;
     unlink(slot);
@@ -66,25 +67,28 @@ void RowCache::clear() {
   }
 }
 
-std::vector<index_t> RowCache::keys() const {
+template <Real T> std::vector<index_t> RowCache<T>::keys() const {
   std::vector<index_t> found;
   for (index_t slot = oldest_; slot != kNone; slot = slots_[slot].newer)
     found.push_back(slots_[slot].key);
   return found;
 }
 
-void RowCache::unlink(index_t slot) {
+template <Real T> void RowCache<T>::unlink(index_t slot) {
   const Slot& s = slots_[slot];
   (s.older == kNone ? oldest_ : slots_[s.older].newer) = s.newer;
   (s.newer == kNone ? newest_ : slots_[s.newer].older) = s.older;
 }
 
-void RowCache::link_newest(index_t slot) {
+template <Real T> void RowCache<T>::link_newest(index_t slot) {
   Slot& s = slots_[slot];
   s.older = newest_;
   s.newer = kNone;
   (newest_ == kNone ? oldest_ : slots_[newest_].newer) = slot;
   newest_ = slot;
 }
+
+template class RowCache<float>;
+template class RowCache<double>;
 
 } // namespace maxmargin

@@ -11,17 +11,17 @@ namespace maxmargin {
 // The most recently used rows of a matrix, under a byte budget. It knows keys and lengths, not
 // kernels. Memory is taken row by row as rows come, and never more than the budget (but room for
 // two rows, the least that a working pair needs). Not thread-safe.
-class RowCache {
+template <Real T> class RowCache {
  public:
   // Keys are in [0, n_keys); every row has `row_length` numbers.
   RowCache(index_t n_keys, index_t row_length, std::size_t budget_bytes);
 
   // The row of `key`, which becomes the most recently used; nullptr when it is not there.
-  double* find(index_t key);
+  T* find(index_t key);
 
   // Room for the row of `key`, which must not be there; the contents are the caller's to write. The
   // least recently used row gives way when there is no room.
-  double* insert(index_t key);
+  T* insert(index_t key);
 
   void clear();
 
@@ -35,19 +35,19 @@ class RowCache {
  private:
   static constexpr index_t kNone = -1;
   struct Slot {
-    double* row = nullptr;
+    T* row = nullptr;
     index_t key = kNone;
     index_t older = kNone, newer = kNone;
   };
 
-  double* new_row();
+  T* new_row();
   void unlink(index_t slot);
   void link_newest(index_t slot);
 
   index_t row_length_;
   index_t capacity_;
   std::vector<index_t> slot_of_; // by key
-  std::vector<AlignedBuffer<double>> chunks_;
+  std::vector<AlignedBuffer<T>> chunks_;
   std::vector<Slot> slots_;
   std::vector<index_t> free_;
   index_t oldest_ = kNone, newest_ = kNone;

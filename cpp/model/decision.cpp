@@ -9,6 +9,7 @@
 #include "simd/dispatch.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace maxmargin {
 namespace {
@@ -89,7 +90,8 @@ class Decision::Impl {
       feature_order_ = FeatureOrder(support_vectors);
       csr_ = PackedCsr<T>(support_vectors, columns_.row, scaling_, feature_order_, table_);
       sparse_columns_.resize(static_cast<std::size_t>(columns_.size()));
-      for (index_t c = 0; c < columns_.size(); ++c) sparse_columns_[c] = c;
+      std::iota(sparse_columns_.begin(), sparse_columns_.end(), 0);
+      tail_index_.build(csr_, sparse_columns_);
     } else {
       dense_ = PackedDense<T>(support_vectors, columns_.row, scaling_, table_, 1);
       for (index_t p = 0; p < dense_.n_panels(); ++p) panels_.push_back(dense_.panel(p));
@@ -124,14 +126,13 @@ class Decision::Impl {
 
   void evaluate_rows(const MatrixView& X, index_t first, index_t n, double* out,
                      Workspace& work) const {
-    std::vector<index_t> rows(static_cast<std::size_t>(n)), numbers(rows.size());
-    for (index_t r = 0; r < n; ++r) {
-      rows[r] = first + r;
-      numbers[r] = r;
-    }
+    std::vector<index_t> rows(static_cast<std::size_t>(n));
+    std::iota(rows.begin(), rows.end(), first);
+    std::vector<index_t> numbers(rows.size());
+    std::iota(numbers.begin(), numbers.end(), 0);
     if (sparse_) {
       const PackedCsr<T> queries(X, rows, scaling_, feature_order_, table_);
-      work.sparse.set(queries, numbers, csr_.cols());
+      work.sparse.set(queries, numbers, tail_index_);
     } else {
       const PackedDense<T> queries(X, rows, scaling_, table_, 1);
       std::vector<const T*> panels;
@@ -148,17 +149,12 @@ class Decision::Impl {
     }
   }
 
-  void kernel_values(index_t n, index_t begin, index_t end, T* const* out,
-                     const Workspace& work) const {
+  void kernel_values(index_t n, index_t begin, index_t end, T* const* out, Workspace& work) const {
     if (sparse_) {
+      if (csr_.has_tail()) work.sparse.meet_tail(begin, end, table_);
       simd::SparseBlock<T> b;
+      csr_.describe(std::span(sparse_columns_).subspan(begin, end - begin), b);
       work.sparse.describe(b);
-      b.values = csr_.values();
-      b.indices = csr_.indices();
-      b.indptr = csr_.indptr();
-      b.half_norms = csr_.half_norms();
-      b.rows = sparse_columns_.data() + begin;
-      b.n_rows = end - begin;
       b.epilogue = epilogue_;
       table_.sparse_block(b, out);
     } else {
@@ -198,6 +194,7 @@ class Decision::Impl {
   std::vector<const T*> panels_;
   FeatureOrder feature_order_;
   PackedCsr<T> csr_;
+  TailIndex<T> tail_index_;
   std::vector<index_t> sparse_columns_;
 };
 

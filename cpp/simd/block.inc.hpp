@@ -123,20 +123,24 @@ MAXMARGIN_INLINE void sparse_sum(const T* values, std::int64_t n, const Line& li
   unroll<W>([&](auto v) { total[v] = (sum[0][v] + sum[1][v]) + (sum[2][v] + sum[3][v]); });
 }
 
-// Kernel values of one row of the data with all queries, summed over the row's non-zeros only.
-template <Transform F, bool HasSlots, class T>
-MAXMARGIN_INLINE void sparse_values(const SparseBlock<T>& block, index_t row, Vec<T>* values) {
+// Kernel values of the data's row rows[c] with all queries, summed over the row's non-zeros only.
+template <Transform F, bool HasTail, class T>
+MAXMARGIN_INLINE void sparse_values(const SparseBlock<T>& block, index_t c, Vec<T>* values) {
   using V = Vec<T>;
   constexpr int W = static_cast<int>(kSparseQueries<T>) / V::size;
+  const index_t row = block.rows[c];
   const std::int64_t begin = block.indptr[row];
   const std::int32_t* indices = block.indices + begin;
   sparse_sum<W>(
-      block.values + begin, block.indptr[row + 1] - begin,
+      block.values + begin, block.head_ends[row] - begin,
       [&](std::int64_t k, auto v) {
-        const index_t line = HasSlots ? block.slots[indices[k]] : indices[k];
-        return V::load(block.table + line * kSparseQueries<T> + v * V::size);
+        return V::load(block.table + index_t{indices[k]} * kSparseQueries<T> + v * V::size);
       },
       values);
+  if constexpr (HasTail)
+    unroll<W>([&](auto v) {
+      values[v] = values[v] + V::load(block.tail + c * kSparseQueries<T> + v * V::size);
+    });
   const V half_norm = V::fill(block.half_norms[row]);
   unroll<W>([&](auto v) {
     values[v] = transform<F>(values[v], V::load(block.query_half_norms + v * V::size) + half_norm,
@@ -146,14 +150,13 @@ MAXMARGIN_INLINE void sparse_values(const SparseBlock<T>& block, index_t row, Ve
 
 // Values come with the queries side by side, and are stored with the columns side by side: a square
 // of lanes is turned at a time.
-template <Transform F, bool HasSlots, class T>
+template <Transform F, bool HasTail, class T>
 void sparse_block_of(const SparseBlock<T>& block, T* const* out) {
   using V = Vec<T>;
   constexpr int W = static_cast<int>(kSparseQueries<T>) / V::size;
   for (index_t c = 0; c < block.n_rows; c += V::size) {
     V values[V::size][W];
-    for (int k = 0; k < V::size; ++k)
-      sparse_values<F, HasSlots>(block, block.rows[c + k], values[k]);
+    for (int k = 0; k < V::size; ++k) sparse_values<F, HasTail>(block, c + k, values[k]);
     unroll<W>([&](auto v) {
       V square[V::size];
       unroll<V::size>([&](auto k) { square[k] = values[k][v]; });
@@ -166,24 +169,39 @@ void sparse_block_of(const SparseBlock<T>& block, T* const* out) {
   }
 }
 
-template <Transform F, bool HasSlots, class T>
-void sparse_add_of(const SparseBlock<T>& block, const T* coef, T* out) {
+template <Transform F, bool HasTail, class T>
+void sparse_add_of(const SparseBlock<T>& block, const double* coef, double* out) {
   using V = Vec<T>;
+  using Wide = Vec<double>;
   constexpr int W = static_cast<int>(kSparseQueries<T>) / V::size;
-  V factor[W];
-  unroll<W>([&](auto v) { factor[v] = V::load(coef + v * V::size); });
-  for (index_t c = 0; c < block.n_rows; c += V::size) {
-    V sums[V::size];
-    for (int k = 0; k < V::size; ++k) {
+  constexpr int n_wide = static_cast<int>(kSparseQueries<T>) / Wide::size;
+  Wide factor[n_wide];
+  unroll<n_wide>([&](auto v) { factor[v] = Wide::load(coef + v * Wide::size); });
+  for (index_t c = 0; c < block.n_rows; c += Wide::size) {
+    Wide sums[Wide::size];
+    for (int k = 0; k < Wide::size; ++k) {
       V values[W];
-      sparse_values<F, HasSlots>(block, block.rows[c + k], values);
-      V sum = values[0] * factor[0];
-      unroll<W - 1>([&](auto v) { sum = fma(values[v + 1], factor[v + 1], sum); });
+      sparse_values<F, HasTail>(block, c + k, values);
+      Wide wide[n_wide];
+      unroll<W>([&](auto v) { widen(values[v], wide + v * (n_wide / W)); });
+      Wide sum = wide[0] * factor[0];
+      unroll<n_wide - 1>([&](auto v) { sum = fma(wide[v + 1], factor[v + 1], sum); });
       sums[k] = sum;
     }
     sum_lanes(sums);
-    (V::load(out + c) + sums[0]).store(out + c);
+    (Wide::load(out + c) + sums[0]).store(out + c);
   }
+}
+
+template <class T>
+index_t scatter(T x, const T* values, const std::int32_t* columns, index_t n, std::int32_t begin,
+                std::int32_t end, T* tail) {
+  index_t k = 0;
+  for (; k < n && columns[k] < end; ++k) {
+    T& sum = tail[index_t{columns[k] - begin} * kSparseQueries<T>];
+    sum = x * values[k] + sum;
+  }
+  return k;
 }
 
 template <class T> void dense_block(const DenseBlock<T>& block) {
@@ -199,10 +217,10 @@ template <class T> void dense_block(const DenseBlock<T>& block) {
   }
 }
 
-// Calls run<F, HasSlots>() for what the block asks.
+// Calls run<F, HasTail>() for what the block asks.
 template <Transform F, class T, class Run>
-MAXMARGIN_INLINE void with_slots(const SparseBlock<T>& block, const Run& run) {
-  if (block.slots != nullptr)
+MAXMARGIN_INLINE void with_tail(const SparseBlock<T>& block, const Run& run) {
+  if (block.tail != nullptr)
     run.template operator()<F, true>();
   else
     run.template operator()<F, false>();
@@ -211,24 +229,24 @@ template <class T, class Run>
 MAXMARGIN_INLINE void sparse_dispatch(const SparseBlock<T>& block, const Run& run) {
   switch (block.epilogue.transform) {
   case Transform::identity:
-    return with_slots<Transform::identity>(block, run);
+    return with_tail<Transform::identity>(block, run);
   case Transform::power:
-    return with_slots<Transform::power>(block, run);
+    return with_tail<Transform::power>(block, run);
   case Transform::gaussian:
-    return with_slots<Transform::gaussian>(block, run);
+    return with_tail<Transform::gaussian>(block, run);
   case Transform::tanh:
-    return with_slots<Transform::tanh>(block, run);
+    return with_tail<Transform::tanh>(block, run);
   }
 }
 
 template <class T> void sparse_block(const SparseBlock<T>& block, T* const* out) {
   sparse_dispatch(block,
-                  [&]<Transform F, bool HasSlots>() { sparse_block_of<F, HasSlots>(block, out); });
+                  [&]<Transform F, bool HasTail>() { sparse_block_of<F, HasTail>(block, out); });
 }
 
-template <class T> void sparse_add(const SparseBlock<T>& block, const T* coef, T* out) {
+template <class T> void sparse_add(const SparseBlock<T>& block, const double* coef, double* out) {
   sparse_dispatch(
-      block, [&]<Transform F, bool HasSlots>() { sparse_add_of<F, HasSlots>(block, coef, out); });
+      block, [&]<Transform F, bool HasTail>() { sparse_add_of<F, HasTail>(block, coef, out); });
 }
 
 template <class T> void panel_half_norms(const T* panel, index_t depth, T* half_norms) {
@@ -245,18 +263,24 @@ template <class T> void panel_half_norms(const T* panel, index_t depth, T* half_
 
 // The compiler must not see that all lanes are equal, or it would square one lane and add the
 // result, rounding twice where sparse_block rounds once.
-template <class T> T sparse_half_norm(const T* values, index_t n) {
+template <class T> T sparse_half_norm(const T* values, index_t n_head, index_t n) {
   using V = Vec<T>;
   V sum[1];
   sparse_sum<1>(
-      values, n,
+      values, n_head,
       [&](std::int64_t k, auto) {
         V value = V::fill(values[k]);
         asm("" : "+m"(value.raw));
         return value;
       },
       sum);
-  return sum[0].raw[0] * T(0.5);
+  T tail = 0;
+  for (index_t k = n_head; k < n; ++k) {
+    T value = values[k];
+    asm("" : "+m"(value));
+    tail = value * values[k] + tail;
+  }
+  return (sum[0].raw[0] + tail) * T(0.5);
 }
 
 } // namespace

@@ -36,46 +36,24 @@ template <Real T> struct DenseBlock {
 };
 
 // The same for sparse rows. `table` holds kSparseQueries<T> queries as dense columns: line k has
-// the values that they have at feature k; with `slots`, line slots[k], and line 0 is zero.
+// the values that they have at feature k. A row of the data meets it with the entries up to its
+// head end; what the entries after that contribute to the products stands in `tail`, if there are
+// such: tail[c * kSparseQueries<T> + q] for row rows[c] and query q.
 template <Real T> inline constexpr index_t kSparseQueries = 2 * kLane<T>;
 
 template <Real T> struct SparseBlock {
   const T* table = nullptr;
-  const std::int32_t* slots = nullptr;
+  const T* tail = nullptr;             // may be null
   const T* query_half_norms = nullptr; // kSparseQueries of them
   index_t n_queries = 0;               // at most kSparseQueries
   const T* values = nullptr;
   const std::int32_t* indices = nullptr;
   const std::int64_t* indptr = nullptr;
-  const T* half_norms = nullptr; // by row
-  const index_t* rows = nullptr; // the rows to evaluate
-  index_t n_rows = 0;            // a multiple of kLane<T>
+  const std::int64_t* head_ends = nullptr; // by row
+  const T* half_norms = nullptr;           // by row
+  const index_t* rows = nullptr;           // the rows to evaluate
+  index_t n_rows = 0;                      // a multiple of kLane<T>
   Epilogue<T> epilogue;
-};
-
-template <Real T> struct RealTable {
-  index_t tile_rows = 0;
-  void (*dense_block)(const DenseBlock<T>&) = nullptr;
-  // out[r][c] = K(query r, rows[c]) for r < n_queries.
-  void (*sparse_block)(const SparseBlock<T>&, T* const* out) = nullptr;
-  // out[c] += sum_r coef[r] K(query r, rows[c]), without storing the values; coef has
-  // kSparseQueries numbers.
-  void (*sparse_add)(const SparseBlock<T>&, const T* coef, T* out) = nullptr;
-  // Half the squared norms of a panel's rows, summed in the order of dense_block, so that
-  // dot(x, x) - 2 half_norm(x) is exactly 0; likewise for one sparse row.
-  void (*panel_half_norms)(const T* panel, index_t depth, T* half_norms) = nullptr;
-  T (*sparse_half_norm)(const T* values, index_t n) = nullptr;
-  T (*dot)(const T* x, const T* y, index_t n) = nullptr;
-  void (*axpy)(T a, const T* x, T* y, index_t n) = nullptr; // y += a x
-  // The same against float64 weights: x is widened as it is read, so nothing is rounded to T.
-  double (*dot_wide)(const T* x, const double* w, index_t n) = nullptr;
-  void (*axpy_wide)(double a, const T* x, double* w, index_t n) = nullptr; // w += a x
-  // `steps` rounds of independent multiply-adds in registers, to measure the machine's peak.
-  // Returns the number of operations; sink[0] is read and written.
-  index_t (*fma_chains)(index_t steps, T* sink) = nullptr;
-  // Element by element, for tests of their error bounds.
-  void (*exp)(const T* x, T* y, index_t n) = nullptr;
-  void (*tanh)(const T* x, T* y, index_t n) = nullptr;
 };
 
 // The ends of the optimality interval over a set of variables: up = max -gradient over those that
@@ -97,22 +75,53 @@ struct PairView {
   index_t n = 0;
 };
 
+template <Real T> struct RealTable {
+  index_t tile_rows = 0;
+  void (*dense_block)(const DenseBlock<T>&) = nullptr;
+  // out[r][c] = K(query r, rows[c]) for r < n_queries.
+  void (*sparse_block)(const SparseBlock<T>&, T* const* out) = nullptr;
+  // out[c] += sum_r coef[r] K(query r, rows[c]), summed in float64 without storing the values; coef
+  // has kSparseQueries numbers.
+  void (*sparse_add)(const SparseBlock<T>&, const double* coef, double* out) = nullptr;
+  // tail[(columns[k] - begin) * kSparseQueries] += x values[k] for the first of the n ascending
+  // columns, up to `end`: one feature of one query against the rows that have the feature. Returns
+  // how many.
+  index_t (*scatter)(T x, const T* values, const std::int32_t* columns, index_t n,
+                     std::int32_t begin, std::int32_t end, T* tail) = nullptr;
+  // Half the squared norms of a panel's rows, summed in the order of dense_block, so that
+  // dot(x, x) - 2 half_norm(x) is exactly 0; likewise for one sparse row, of whose n values the
+  // first n_head are summed by sparse_block and the others by scatter.
+  void (*panel_half_norms)(const T* panel, index_t depth, T* half_norms) = nullptr;
+  T (*sparse_half_norm)(const T* values, index_t n_head, index_t n) = nullptr;
+  T (*dot)(const T* x, const T* y, index_t n) = nullptr;
+  void (*axpy)(T a, const T* x, T* y, index_t n) = nullptr; // y += a x
+  // out[c] += sum_r coef[r] rows[r][c] for c in [begin, end), added in the order of r, so that the
+  // result does not depend on how calls split the rows or the columns.
+  void (*add_rows)(const T* const* rows, const double* coef, index_t n_rows, double* out,
+                   index_t begin, index_t end) = nullptr;
+  // gradient += delta (row_i - row_j), then select_first.
+  Violation (*update_pair)(const PairView&, double* gradient, const T* row_i, const T* row_j,
+                           double delta) = nullptr;
+  // The j that promises the largest decrease of the objective with i (second order, Fan, Chen and
+  // Lin 2005), among those that may fall and have -gradient < up; -1 when there is none.
+  index_t (*select_second)(const PairView&, const T* row_i, index_t i, double up) = nullptr;
+  // The same against float64 weights: x is widened as it is read, so nothing is rounded to T.
+  double (*dot_wide)(const T* x, const double* w, index_t n) = nullptr;
+  void (*axpy_wide)(double a, const T* x, double* w, index_t n) = nullptr; // w += a x
+  // `steps` rounds of independent multiply-adds in registers, to measure the machine's peak.
+  // Returns the number of operations; sink[0] is read and written.
+  index_t (*fma_chains)(index_t steps, T* sink) = nullptr;
+  // Element by element, for tests of their error bounds.
+  void (*exp)(const T* x, T* y, index_t n) = nullptr;
+  void (*tanh)(const T* x, T* y, index_t n) = nullptr;
+};
+
 struct KernelTable {
   const char* name = "";
   RealTable<float> f32;
   RealTable<double> f64;
 
-  // out[c] += sum_r coef[r] rows[r][c] for c in [begin, end), added in the order of r, so that the
-  // result does not depend on how calls split the rows or the columns.
-  void (*add_rows)(const double* const* rows, const double* coef, index_t n_rows, double* out,
-                   index_t begin, index_t end) = nullptr;
   Violation (*select_first)(const PairView&) = nullptr;
-  // gradient += delta (row_i - row_j), then select_first.
-  Violation (*update_pair)(const PairView&, double* gradient, const double* row_i,
-                           const double* row_j, double delta) = nullptr;
-  // The j that promises the largest decrease of the objective with i (second order, Fan, Chen and
-  // Lin 2005), among those that may fall and have -gradient < up; -1 when there is none.
-  index_t (*select_second)(const PairView&, const double* row_i, index_t i, double up) = nullptr;
 };
 
 // A curvature that is not positive (equal rows, indefinite kernels) counts as this much (LIBSVM).

@@ -17,10 +17,14 @@ template <Real T> constexpr RealTable<T> real_table() {
   table.dense_block = dense_block<T>;
   table.sparse_block = sparse_block<T>;
   table.sparse_add = sparse_add<T>;
+  table.scatter = scatter<T>;
   table.panel_half_norms = panel_half_norms<T>;
   table.sparse_half_norm = sparse_half_norm<T>;
   table.dot = dot<T>;
   table.axpy = axpy<T>;
+  table.add_rows = add_rows<T>;
+  table.update_pair = update_pair<T>;
+  table.select_second = select_second<T>;
   table.dot_wide = dot_wide<T>;
   table.axpy_wide = axpy_wide<T>;
   table.fma_chains = fma_chains<T>;
@@ -33,9 +37,7 @@ template <Real T> constexpr RealTable<T> real_table() {
 
 // A constant, so that no code of this object runs unless the table is chosen.
 extern const KernelTable MAXMARGIN_TABLE;
-constexpr KernelTable MAXMARGIN_TABLE = {
-    MAXMARGIN_TARGET, real_table<float>(), real_table<double>(), add_rows,
-    select_first,     update_pair,         select_second,
-};
+constexpr KernelTable MAXMARGIN_TABLE = {MAXMARGIN_TARGET, real_table<float>(),
+                                         real_table<double>(), select_first};
 
 } // namespace maxmargin::simd

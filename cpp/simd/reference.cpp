@@ -37,28 +37,36 @@ template <Real T> void dense_block(const DenseBlock<T>& block) {
       }
 }
 
-template <Real T> T sparse_value(const SparseBlock<T>& block, index_t r, index_t row) {
+template <Real T> T sparse_value(const SparseBlock<T>& block, index_t r, index_t c) {
+  const index_t row = block.rows[c];
   T dot = 0;
-  for (std::int64_t k = block.indptr[row]; k < block.indptr[row + 1]; ++k) {
-    const index_t feature = block.indices[k];
-    const index_t line = block.slots != nullptr ? block.slots[feature] : feature;
-    dot += block.values[k] * block.table[line * kSparseQueries<T> + r];
-  }
+  for (std::int64_t k = block.indptr[row]; k < block.head_ends[row]; ++k)
+    dot += block.values[k] * block.table[block.indices[k] * kSparseQueries<T> + r];
+  if (block.tail != nullptr) dot += block.tail[c * kSparseQueries<T> + r];
   return value_of(block.epilogue, dot, block.query_half_norms[r] + block.half_norms[row]);
 }
 
 template <Real T> void sparse_block(const SparseBlock<T>& block, T* const* out) {
   for (index_t c = 0; c < block.n_rows; ++c)
-    for (index_t r = 0; r < block.n_queries; ++r) out[r][c] = sparse_value(block, r, block.rows[c]);
+    for (index_t r = 0; r < block.n_queries; ++r) out[r][c] = sparse_value(block, r, c);
 }
 
-template <Real T> void sparse_add(const SparseBlock<T>& block, const T* coef, T* out) {
+template <Real T> void sparse_add(const SparseBlock<T>& block, const double* coef, double* out) {
   for (index_t c = 0; c < block.n_rows; ++c) {
-    T sum = 0;
+    double sum = 0;
     for (index_t r = 0; r < block.n_queries; ++r)
-      sum += coef[r] * sparse_value(block, r, block.rows[c]);
+      sum += coef[r] * static_cast<double>(sparse_value(block, r, c));
     out[c] += sum;
   }
+}
+
+template <Real T>
+index_t scatter(T x, const T* values, const std::int32_t* columns, index_t n, std::int32_t begin,
+                std::int32_t end, T* tail) {
+  index_t k = 0;
+  for (; k < n && columns[k] < end; ++k)
+    tail[(columns[k] - begin) * kSparseQueries<T>] += x * values[k];
+  return k;
 }
 
 template <Real T> void panel_half_norms(const T* panel, index_t depth, T* half_norms) {
@@ -70,10 +78,11 @@ template <Real T> void panel_half_norms(const T* panel, index_t depth, T* half_n
   }
 }
 
-template <Real T> T sparse_half_norm(const T* values, index_t n) {
-  T sum = 0;
-  for (index_t k = 0; k < n; ++k) sum += values[k] * values[k];
-  return sum / 2;
+template <Real T> T sparse_half_norm(const T* values, index_t n_head, index_t n) {
+  T head = 0, tail = 0;
+  for (index_t k = 0; k < n_head; ++k) head += values[k] * values[k];
+  for (index_t k = n_head; k < n; ++k) tail += values[k] * values[k];
+  return (head + tail) / 2;
 }
 
 template <Real T> T dot(const T* x, const T* y, index_t n) {
@@ -111,10 +120,11 @@ template <Real T> void tanh_array(const T* x, T* y, index_t n) {
   for (index_t k = 0; k < n; ++k) y[k] = std::tanh(x[k]);
 }
 
-void add_rows(const double* const* rows, const double* coef, index_t n_rows, double* out,
-              index_t begin, index_t end) {
+template <Real T>
+void add_rows(const T* const* rows, const double* coef, index_t n_rows, double* out, index_t begin,
+              index_t end) {
   for (index_t c = begin; c < end; ++c)
-    for (index_t r = 0; r < n_rows; ++r) out[c] += coef[r] * rows[r][c];
+    for (index_t r = 0; r < n_rows; ++r) out[c] += coef[r] * static_cast<double>(rows[r][c]);
 }
 
 Violation select_first(const PairView& view) {
@@ -131,19 +141,22 @@ Violation select_first(const PairView& view) {
   return result;
 }
 
-Violation update_pair(const PairView& view, double* gradient, const double* row_i,
-                      const double* row_j, double delta) {
-  for (index_t t = 0; t < view.n; ++t) gradient[t] += delta * (row_i[t] - row_j[t]);
+template <Real T>
+Violation update_pair(const PairView& view, double* gradient, const T* row_i, const T* row_j,
+                      double delta) {
+  for (index_t t = 0; t < view.n; ++t)
+    gradient[t] += delta * (static_cast<double>(row_i[t]) - static_cast<double>(row_j[t]));
   return select_first(view);
 }
 
-index_t select_second(const PairView& view, const double* row_i, index_t i, double up) {
+template <Real T>
+index_t select_second(const PairView& view, const T* row_i, index_t i, double up) {
   index_t best = -1;
   double best_gain = -std::numeric_limits<double>::infinity();
   for (index_t t = 0; t < view.n; ++t) {
     const double slope = up + view.gradient[t];
     if (!(view.beta[t] > view.lower[t]) || !(slope > 0)) continue;
-    double curvature = view.diagonal[i] + view.diagonal[t] - 2 * row_i[t];
+    double curvature = view.diagonal[i] + view.diagonal[t] - 2 * static_cast<double>(row_i[t]);
     if (!(curvature > 0)) curvature = kTau;
     const double gain = slope * slope / curvature;
     if (gain > best_gain) {
@@ -160,10 +173,14 @@ template <Real T> constexpr RealTable<T> real_table() {
   table.dense_block = dense_block<T>;
   table.sparse_block = sparse_block<T>;
   table.sparse_add = sparse_add<T>;
+  table.scatter = scatter<T>;
   table.panel_half_norms = panel_half_norms<T>;
   table.sparse_half_norm = sparse_half_norm<T>;
   table.dot = dot<T>;
   table.axpy = axpy<T>;
+  table.add_rows = add_rows<T>;
+  table.update_pair = update_pair<T>;
+  table.select_second = select_second<T>;
   table.dot_wide = dot_wide<T>;
   table.axpy_wide = axpy_wide<T>;
   table.fma_chains = fma_chains<T>;
@@ -175,9 +192,7 @@ template <Real T> constexpr RealTable<T> real_table() {
 } // namespace
 
 extern const KernelTable reference_table;
-constexpr KernelTable reference_table = {
-    "reference",  real_table<float>(), real_table<double>(), add_rows,
-    select_first, update_pair,         select_second,
-};
+constexpr KernelTable reference_table = {"reference", real_table<float>(), real_table<double>(),
+                                         select_first};
 
 } // namespace maxmargin::simd

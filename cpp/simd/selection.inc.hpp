@@ -43,10 +43,9 @@ MAXMARGIN_INLINE Vec<double> lane_numbers() {
 
 // Requires: the arrays are readable up to n rounded up to a line, with lower == upper == beta
 // beyond n (such variables are never candidates).
-template <bool Update>
-MAXMARGIN_INLINE Violation reduce_violation(const PairView& view, double* gradient,
-                                            const double* row_i, const double* row_j,
-                                            double delta) {
+template <bool Update, class T>
+MAXMARGIN_INLINE Violation reduce_violation(const PairView& view, double* gradient, const T* row_i,
+                                            const T* row_j, double delta) {
   using V = Vec<double>;
   const V infinity = V::fill(__builtin_inf());
   const V step = V::fill(delta);
@@ -56,7 +55,7 @@ MAXMARGIN_INLINE Violation reduce_violation(const PairView& view, double* gradie
   for (index_t t = 0; t < view.n; t += V::size) {
     V g = V::load(view.gradient + t);
     if constexpr (Update) {
-      g = fma(step, V::load(row_i + t) - V::load(row_j + t), g);
+      g = fma(step, load_as<double>(row_i + t) - load_as<double>(row_j + t), g);
       g.store(gradient + t);
     }
     const V beta = V::load(view.beta + t);
@@ -74,15 +73,17 @@ MAXMARGIN_INLINE Violation reduce_violation(const PairView& view, double* gradie
 }
 
 Violation select_first(const PairView& view) {
-  return reduce_violation<false>(view, nullptr, nullptr, nullptr, 0.0);
+  return reduce_violation<false, double>(view, nullptr, nullptr, nullptr, 0.0);
 }
 
-Violation update_pair(const PairView& view, double* gradient, const double* row_i,
-                      const double* row_j, double delta) {
-  return reduce_violation<true>(view, gradient, row_i, row_j, delta);
+template <class T>
+Violation update_pair(const PairView& view, double* gradient, const T* row_i, const T* row_j,
+                      double delta) {
+  return reduce_violation<true, T>(view, gradient, row_i, row_j, delta);
 }
 
-index_t select_second(const PairView& view, const double* row_i, index_t i, double up) {
+template <class T>
+index_t select_second(const PairView& view, const T* row_i, index_t i, double up) {
   using V = Vec<double>;
   const V tau = V::fill(kTau);
   const V minus_infinity = V::fill(-__builtin_inf());
@@ -93,7 +94,7 @@ index_t select_second(const PairView& view, const double* row_i, index_t i, doub
   for (index_t t = 0; t < view.n; t += V::size) {
     const V slope = top + V::load(view.gradient + t);
     V curvature = diagonal_i + V::load(view.diagonal + t);
-    curvature = fma(V::fill(-2), V::load(row_i + t), curvature);
+    curvature = fma(V::fill(-2), load_as<double>(row_i + t), curvature);
     curvature = select(curvature > V::zero(), curvature, tau);
     const V gain = slope * slope / curvature;
     const V::Mask may_fall =

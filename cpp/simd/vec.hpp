@@ -54,6 +54,29 @@ template <class T, class X> MAXMARGIN_INLINE Vec<T> load_as(const X* p) {
   return {__builtin_convertvector(raw, typename Vec<T>::Raw)};
 }
 
+// Lane numbers, for shuffles.
+template <int... I> struct Lanes {};
+template <int N, int... I> struct MakeLanes : MakeLanes<N - 1, N - 1, I...> {};
+template <int... I> struct MakeLanes<0, I...> {
+  using type = Lanes<I...>;
+};
+
+// All elements of v in float64, in order: one vector or two.
+MAXMARGIN_INLINE void widen(Vec<double> v, Vec<double>* wide) {
+  wide[0] = v;
+}
+template <int... I>
+MAXMARGIN_INLINE void widen_halves(Vec<float> v, Vec<double>* wide, Lanes<I...>) {
+  constexpr int n = Vec<double>::size;
+  wide[0] = {
+      __builtin_convertvector(__builtin_shufflevector(v.raw, v.raw, I...), Vec<double>::Raw)};
+  wide[1] = {
+      __builtin_convertvector(__builtin_shufflevector(v.raw, v.raw, (n + I)...), Vec<double>::Raw)};
+}
+MAXMARGIN_INLINE void widen(Vec<float> v, Vec<double>* wide) {
+  widen_halves(v, wide, MakeLanes<Vec<double>::size>::type{});
+}
+
 template <class T>
 MAXMARGIN_INLINE Vec<T> select(typename Vec<T>::Mask mask, Vec<T> yes, Vec<T> no) {
   return {mask ? yes.raw : no.raw};
@@ -88,11 +111,6 @@ template <int N, class F> MAXMARGIN_INLINE void unroll(const F& f) {
 
 // Lane l of the result is a[l + from_a] where the block of `stride` lanes that holds l is even,
 // else b[l + from_b].
-template <int... I> struct Lanes {};
-template <int N, int... I> struct MakeLanes : MakeLanes<N - 1, N - 1, I...> {};
-template <int... I> struct MakeLanes<0, I...> {
-  using type = Lanes<I...>;
-};
 template <int stride, int from_a, int from_b, class T, int... I>
 MAXMARGIN_INLINE Vec<T> blend_lanes(Vec<T> a, Vec<T> b, Lanes<I...>) {
   return {__builtin_shufflevector(

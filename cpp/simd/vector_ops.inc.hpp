@@ -87,22 +87,23 @@ template <class T> void tanh_array(const T* x, T* y, index_t n) {
 }
 
 // Columns in strips whose sums stay in registers while the rows pass by.
-template <int W>
-MAXMARGIN_INLINE void add_rows_strip(const double* const* rows, const double* coef, index_t n_rows,
+template <int W, class T>
+MAXMARGIN_INLINE void add_rows_strip(const T* const* rows, const double* coef, index_t n_rows,
                                      double* out, index_t c) {
   using V = Vec<double>;
   V sum[W];
   unroll<W>([&](auto v) { sum[v] = V::load(out + c + v * V::size); });
   for (index_t r = 0; r < n_rows; ++r) {
     const V factor = V::fill(coef[r]);
-    const double* row = rows[r] + c;
-    unroll<W>([&](auto v) { sum[v] = fma(factor, V::load(row + v * V::size), sum[v]); });
+    const T* row = rows[r] + c;
+    unroll<W>([&](auto v) { sum[v] = fma(factor, load_as<double>(row + v * V::size), sum[v]); });
   }
   unroll<W>([&](auto v) { sum[v].store(out + c + v * V::size); });
 }
 
-void add_rows(const double* const* rows, const double* coef, index_t n_rows, double* out,
-              index_t begin, index_t end) {
+template <class T>
+void add_rows(const T* const* rows, const double* coef, index_t n_rows, double* out, index_t begin,
+              index_t end) {
   using V = Vec<double>;
   constexpr int wide = 8;
   index_t c = begin;
@@ -112,7 +113,8 @@ void add_rows(const double* const* rows, const double* coef, index_t n_rows, dou
   for (; c < end; ++c) {
     // One lane of a vector, contracted like the rest.
     V sum = V::fill(out[c]);
-    for (index_t r = 0; r < n_rows; ++r) sum = fma(V::fill(coef[r]), V::fill(rows[r][c]), sum);
+    for (index_t r = 0; r < n_rows; ++r)
+      sum = fma(V::fill(coef[r]), V::fill(double(rows[r][c])), sum);
     out[c] = sum.raw[0];
   }
 }

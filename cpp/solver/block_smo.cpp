@@ -20,9 +20,9 @@ constexpr double kInnerShare = 0.1;
 
 constexpr index_t kStepsBetweenLooks = 1 << 15; // pair steps from one look at the clock to the next
 
-class BlockSmo {
+template <Real T> class BlockSmo {
  public:
-  BlockSmo(const DualProblem& problem, KernelMatrix& kernel, const SolverOptions& options,
+  BlockSmo(const DualProblem& problem, KernelMatrix<T>& kernel, const SolverOptions& options,
            Control& control)
       : kernel_(kernel), options_(options), control_(control), state_(problem),
         shrinker_(state_, kernel), working_set_(problem.size()),
@@ -108,7 +108,7 @@ class BlockSmo {
       block_.gradient[k] = state_.gradient[set[k]];
       block_.lower[k] = state_.lower[set[k]];
       block_.upper[k] = state_.upper[set[k]];
-      block_.diagonal[k] = block_.kernel[k * block_.stride + k];
+      block_.diagonal[k] = static_cast<double>(block_.kernel[k * block_.stride + k]);
       if (!(std::abs(block_.diagonal[k]) < 1e150)) throw NumericError("kernel values overflow");
     }
     const double inner_tol = std::max(kInnerShare * outer_violation, 0.5 * options_.tol);
@@ -155,13 +155,13 @@ class BlockSmo {
     return std::max(2 * block_.n, NewtonStep::cost_in_pair_steps(block_));
   }
 
-  KernelMatrix& kernel_;
+  KernelMatrix<T>& kernel_;
   const SolverOptions& options_;
   Control& control_;
   SolverState state_;
-  Shrinker shrinker_;
+  Shrinker<T> shrinker_;
   WorkingSet working_set_;
-  BlockProblem block_;
+  BlockProblem<T> block_;
   NewtonStep newton_;
   std::vector<index_t> changed_;
   std::vector<double> delta_;
@@ -171,9 +171,13 @@ class BlockSmo {
 
 } // namespace
 
-Solution solve(const DualProblem& problem, KernelMatrix& kernel, const SolverOptions& options,
+template <Real T>
+Solution solve(const DualProblem& problem, KernelMatrix<T>& kernel, const SolverOptions& options,
                Control& control) {
-  return BlockSmo(problem, kernel, options, control).run();
+  return BlockSmo<T>(problem, kernel, options, control).run();
 }
+
+template Solution solve(const DualProblem&, KernelMatrix<float>&, const SolverOptions&, Control&);
+template Solution solve(const DualProblem&, KernelMatrix<double>&, const SolverOptions&, Control&);
 
 } // namespace maxmargin

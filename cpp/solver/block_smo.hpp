@@ -14,7 +14,8 @@ namespace maxmargin {
 //
 // Requires kernel.size() == problem.size(). Throws NumericError when kernel values overflow, and
 // Cancelled (or what the hook threw) when the caller stops it.
-Solution solve(const DualProblem& problem, KernelMatrix& kernel, const SolverOptions& options,
+template <Real T>
+Solution solve(const DualProblem& problem, KernelMatrix<T>& kernel, const SolverOptions& options,
                Control& control);
 
 } // namespace maxmargin

@@ -11,32 +11,38 @@ constexpr index_t kPollInterval = 4096; // pair steps between two looks at the c
 
 } // namespace
 
-void BlockProblem::resize(index_t size) {
+void BlockVariables::resize(index_t size) {
   n = size;
   const index_t padded = round_up(size, kLane<double>);
-  // Rows a whole number of small pages apart would fall on the same lines of the first-level cache.
-  stride = padded % 64 == 0 ? padded + kLane<double> : padded;
-  kernel.resize_discard(n * stride);
   for (auto* array : {&beta, &gradient, &lower, &upper, &diagonal}) {
     array->resize_discard(padded);
     std::fill(array->data() + n, array->data() + padded, 0.0);
   }
 }
 
-index_t solve_block(BlockProblem& block, double tol, index_t max_iter, Control& control) {
-  const simd::KernelTable& table = simd::active_table();
+template <Real T> void BlockProblem<T>::resize(index_t size) {
+  BlockVariables::resize(size);
+  const index_t padded = round_up(size, kLane<T>);
+  // Rows a whole number of small pages apart would fall on the same lines of the first-level cache.
+  stride = padded % (8 * kLane<T>) == 0 ? padded + kLane<T> : padded;
+  kernel.resize_discard(n * stride);
+}
+
+template <Real T>
+index_t solve_block(BlockProblem<T>& block, double tol, index_t max_iter, Control& control) {
+  const simd::RealTable<T>& table = simd::real_table<T>(simd::active_table());
   const simd::PairView view{block.beta.data(),  block.gradient.data(), block.lower.data(),
                             block.upper.data(), block.diagonal.data(), block.n};
   double* beta = block.beta.data();
   index_t n_iter = 0;
-  simd::Violation ends = table.select_first(view);
+  simd::Violation ends = simd::active_table().select_first(view);
   while (n_iter < max_iter && ends.up - ends.low >= tol) {
     const index_t i = ends.i;
-    const double* row_i = block.kernel.data() + i * block.stride;
+    const T* row_i = block.kernel.data() + i * block.stride;
     const index_t j = table.select_second(view, row_i, i, ends.up);
     if (j < 0) break;
-    const double* row_j = block.kernel.data() + j * block.stride;
-    double curvature = block.diagonal[i] + block.diagonal[j] - 2.0 * row_i[j];
+    const T* row_j = block.kernel.data() + j * block.stride;
+    double curvature = block.diagonal[i] + block.diagonal[j] - 2.0 * static_cast<double>(row_i[j]);
     if (!(curvature > 0.0)) curvature = simd::kTau;
     const double room_i = block.upper[i] - beta[i], room_j = beta[j] - block.lower[j];
     const double newton = (ends.up + block.gradient[j]) / curvature;
@@ -51,5 +57,10 @@ index_t solve_block(BlockProblem& block, double tol, index_t max_iter, Control& 
   }
   return n_iter;
 }
+
+template class BlockProblem<float>;
+template class BlockProblem<double>;
+template index_t solve_block(BlockProblem<float>&, double, index_t, Control&);
+template index_t solve_block(BlockProblem<double>&, double, index_t, Control&);
 
 } // namespace maxmargin

@@ -8,16 +8,23 @@
 
 namespace maxmargin {
 
-// A dual problem on few variables whose kernel matrix stands in memory. Arrays are padded to a
-// cache line with variables that cannot move.
-class BlockProblem {
+// The variables of a small dual problem. Arrays are padded to a cache line with variables that
+// cannot move.
+class BlockVariables {
  public:
   void resize(index_t n);
 
   index_t n = 0;
-  index_t stride = 0;
-  AlignedBuffer<double> kernel; // n x stride
   AlignedBuffer<double> beta, gradient, lower, upper, diagonal;
+};
+
+// A dual problem on few variables whose kernel matrix stands in memory.
+template <Real T> class BlockProblem : public BlockVariables {
+ public:
+  void resize(index_t n);
+
+  index_t stride = 0;
+  AlignedBuffer<T> kernel; // n x stride
 };
 
 // Sequential minimal optimisation on the block: the pair of the most violating variable and the
@@ -25,6 +32,7 @@ class BlockProblem {
 // first bound (Fan, Chen and Lin, JMLR 2005, algorithm 2, in signed form), until the block's
 // violation is below `tol`, or no pair can move within the precision of its numbers, or `max_iter`
 // pair steps are done. Updates beta and gradient of the block; returns the number of pair steps.
-index_t solve_block(BlockProblem& block, double tol, index_t max_iter, Control& control);
+template <Real T>
+index_t solve_block(BlockProblem<T>& block, double tol, index_t max_iter, Control& control);
 
 } // namespace maxmargin

@@ -16,7 +16,7 @@ constexpr index_t kLargestBlock = 512;
 
 class KernelPerceptron {
  public:
-  KernelPerceptron(KernelMatrix& kernel, std::span<const std::int8_t> y, double offset,
+  KernelPerceptron(KernelMatrix<double>& kernel, std::span<const std::int8_t> y, double offset,
                    Control& control)
       : kernel_(kernel), y_(y), offset_(offset), control_(control),
         score_(AlignedBuffer<double>::zeros(kernel.size())), alpha_(y.size(), 0) {}
@@ -91,11 +91,11 @@ class KernelPerceptron {
                                kLargestBlock);
   }
 
-  KernelMatrix& kernel_;
+  KernelMatrix<double>& kernel_;
   std::span<const std::int8_t> y_;
   double offset_;
   Control& control_;
-  const simd::KernelTable& table_ = simd::active_table();
+  const simd::RealTable<double>& table_ = simd::active_table().f64;
   AlignedBuffer<double> score_; // of every column, without the bias
   std::vector<std::int64_t> alpha_;
   double bias_ = 0.0;
@@ -109,9 +109,9 @@ class KernelPerceptron {
 
 } // namespace
 
-KernelPerceptronFit train_kernel_perceptron(KernelMatrix& kernel, std::span<const std::int8_t> y,
-                                            double offset, const PassOptions& options,
-                                            Control& control) {
+KernelPerceptronFit train_kernel_perceptron(KernelMatrix<double>& kernel,
+                                            std::span<const std::int8_t> y, double offset,
+                                            const PassOptions& options, Control& control) {
   require(static_cast<index_t>(y.size()) <= kernel.size(),
           "y must not have more elements than the kernel has columns");
   return KernelPerceptron(kernel, y, offset, control).run(options);

@@ -25,8 +25,8 @@ struct KernelPerceptronFit {
 //
 // Requires: example i, of label y_i in {-1, +1}, is column i of `kernel`; further columns are
 // padding. Throws NumericError when f leaves the range of float64.
-KernelPerceptronFit train_kernel_perceptron(KernelMatrix& kernel, std::span<const std::int8_t> y,
-                                            double offset, const PassOptions& options,
-                                            Control& control);
+KernelPerceptronFit train_kernel_perceptron(KernelMatrix<double>& kernel,
+                                            std::span<const std::int8_t> y, double offset,
+                                            const PassOptions& options, Control& control);
 
 } // namespace maxmargin

@@ -45,7 +45,7 @@ bool solve_small(std::vector<std::vector<double>> A, std::vector<double>& b) {
 
 } // namespace
 
-index_t NewtonStep::cost_in_pair_steps(const BlockProblem& block) {
+index_t NewtonStep::cost_in_pair_steps(const BlockVariables& block) {
   double n_free = 0.0;
   for (index_t t = 0; t < block.n; ++t)
     n_free += block.beta[t] > block.lower[t] && block.beta[t] < block.upper[t];
@@ -53,7 +53,7 @@ index_t NewtonStep::cost_in_pair_steps(const BlockProblem& block) {
                               (kProductsPerPairStep * static_cast<double>(block.n)));
 }
 
-bool NewtonStep::take(BlockProblem& block) {
+template <Real T> bool NewtonStep::take(BlockProblem<T>& block) {
   if (!factor(block)) return false;
   const std::size_t n = free_.size();
   Vector step(n, 0.0), target;
@@ -86,7 +86,7 @@ bool NewtonStep::take(BlockProblem& block) {
   return true;
 }
 
-bool NewtonStep::factor(const BlockProblem& block) {
+template <Real T> bool NewtonStep::factor(const BlockProblem<T>& block) {
   free_.clear();
   for (index_t t = 0; t < block.n; ++t)
     if (block.beta[t] > block.lower[t] && block.beta[t] < block.upper[t]) free_.push_back(t);
@@ -95,9 +95,9 @@ bool NewtonStep::factor(const BlockProblem& block) {
   free_kernel_.resize_discard(n * n);
   double largest = 0.0;
   for (index_t i = 0; i < n; ++i) {
-    const double* row = block.kernel.data() + free_[i] * block.stride;
-    for (index_t j = 0; j <= i; ++j) free_kernel_[i * n + j] = row[free_[j]];
-    largest = std::max(largest, row[free_[i]]);
+    const T* row = block.kernel.data() + free_[i] * block.stride;
+    for (index_t j = 0; j <= i; ++j) free_kernel_[i * n + j] = static_cast<double>(row[free_[j]]);
+    largest = std::max(largest, static_cast<double>(row[free_[i]]));
   }
   const auto succeeds = [&](double ridge) {
     return cholesky_.factor(free_kernel_.data(), n, n, ridge * largest);
@@ -149,7 +149,7 @@ bool NewtonStep::find_target(Vector& target) const {
 }
 
 // What rounding left of the sum goes to the variable with the most room.
-void NewtonStep::balance(const BlockProblem& block, Vector& step) const {
+void NewtonStep::balance(const BlockVariables& block, Vector& step) const {
   std::size_t widest = 0;
   double most_room = -1.0;
   for (std::size_t k = 0; k < step.size(); ++k) {
@@ -164,8 +164,8 @@ void NewtonStep::balance(const BlockProblem& block, Vector& step) const {
   step[widest] -= sum_of(step);
 }
 
-void NewtonStep::apply(BlockProblem& block, const Vector& step) const {
-  std::vector<const double*> rows;
+template <Real T> void NewtonStep::apply(BlockProblem<T>& block, const Vector& step) const {
+  std::vector<const T*> rows;
   for (std::size_t k = 0; k < free_.size(); ++k) {
     const index_t t = free_[k];
     rows.push_back(block.kernel.data() + t * block.stride);
@@ -175,8 +175,12 @@ void NewtonStep::apply(BlockProblem& block, const Vector& step) const {
     const index_t t = free_[held_[i]];
     block.beta[t] = held_at_[i] > 0.0 ? block.upper[t] : block.lower[t];
   }
-  simd::active_table().add_rows(rows.data(), step.data(), static_cast<index_t>(rows.size()),
-                                block.gradient.data(), 0, block.n);
+  simd::real_table<T>(simd::active_table())
+      .add_rows(rows.data(), step.data(), static_cast<index_t>(rows.size()), block.gradient.data(),
+                0, block.n);
 }
+
+template bool NewtonStep::take(BlockProblem<float>&);
+template bool NewtonStep::take(BlockProblem<double>&);
 
 } // namespace maxmargin

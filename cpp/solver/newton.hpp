@@ -22,19 +22,19 @@ class NewtonStep {
   // Moves the free variables to the minimum over them, or to that of the face reached after adding
   // bounds one by one, up to a limit. Never raises the objective. Updates beta and gradient of the
   // block. Returns false when nothing moved.
-  bool take(BlockProblem& block);
+  template <Real T> bool take(BlockProblem<T>& block);
 
   // The number of pair steps on the block that cost about as much as a Newton step.
-  static index_t cost_in_pair_steps(const BlockProblem& block);
+  static index_t cost_in_pair_steps(const BlockVariables& block);
 
  private:
   using Vector = std::vector<double>;
 
-  bool factor(const BlockProblem& block);
+  template <Real T> bool factor(const BlockProblem<T>& block);
   bool find_target(Vector& target) const;
   void hold(index_t k, double at);
-  void balance(const BlockProblem& block, Vector& step) const;
-  void apply(BlockProblem& block, const Vector& step) const;
+  void balance(const BlockVariables& block, Vector& step) const;
+  template <Real T> void apply(BlockProblem<T>& block, const Vector& step) const;
 
   std::vector<index_t> free_;
   AlignedBuffer<double> free_kernel_;

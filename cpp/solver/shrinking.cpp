@@ -30,7 +30,7 @@ void SolverState::export_to(Solution& solution) const {
   solution.gradient.assign(gradient.data(), gradient.data() + n);
 }
 
-void Shrinker::find_kept(const simd::Violation& ends) {
+template <Real T> void Shrinker<T>::find_kept(const simd::Violation& ends) {
   strikes_.resize(static_cast<std::size_t>(state_.n), 0);
   kept_.clear();
   for (index_t t = 0; t < state_.n; ++t) {
@@ -45,7 +45,7 @@ void Shrinker::find_kept(const simd::Violation& ends) {
   }
 }
 
-bool Shrinker::shrink(const simd::Violation& ends, double tol) {
+template <Real T> bool Shrinker<T>::shrink(const simd::Violation& ends, double tol) {
   if (state_.n < kSmallestProblem || ++rounds_ % kRoundsBetween != 0) return false;
   if (ends.up - ends.low < kNearlyDone * tol) return false;
   find_kept(ends);
@@ -79,12 +79,12 @@ bool Shrinker::shrink(const simd::Violation& ends, double tol) {
   return true;
 }
 
-void Shrinker::write_back() {
+template <Real T> void Shrinker<T>::write_back() {
   for (std::size_t k = 0; k < numbers_.size(); ++k)
     full_.beta[numbers_[k]] = state_.beta[static_cast<index_t>(k)];
 }
 
-void Shrinker::unshrink() {
+template <Real T> void Shrinker<T>::unshrink() {
   write_back();
   state_ = std::move(full_);
   numbers_.clear();
@@ -100,5 +100,8 @@ void Shrinker::unshrink() {
   kernel_.restore();
   kernel_.add_rows(moved, delta, state_.gradient.data());
 }
+
+template class Shrinker<float>;
+template class Shrinker<double>;
 
 } // namespace maxmargin

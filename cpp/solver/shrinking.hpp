@@ -28,9 +28,9 @@ struct SolverState {
 // set aside, and the solver and the kernel matrix go on with the rest in contiguous arrays.
 // unshrink() brings them back, with the gradient of the first shrink brought up to date by what has
 // moved since (Joachims 1999, section 11.4).
-class Shrinker {
+template <Real T> class Shrinker {
  public:
-  Shrinker(SolverState& state, KernelMatrix& kernel) : state_(state), kernel_(kernel) {}
+  Shrinker(SolverState& state, KernelMatrix<T>& kernel) : state_(state), kernel_(kernel) {}
 
   bool is_shrunk() const { return !numbers_.empty(); }
 
@@ -49,7 +49,7 @@ class Shrinker {
   void write_back();
 
   SolverState& state_;
-  KernelMatrix& kernel_;
+  KernelMatrix<T>& kernel_;
   SolverState full_;             // as of the first shrink, but for beta, which is newer
   std::vector<double> start_;    // beta as of the first shrink
   std::vector<index_t> numbers_; // of the active variables in full_

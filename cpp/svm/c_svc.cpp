@@ -34,11 +34,11 @@ double rho_of(const Solution& solution, const DualProblem& problem) {
 
 } // namespace
 
-BinarySvc train_c_svc(std::unique_ptr<KernelRows> rows, std::span<const double> y,
+BinarySvc train_c_svc(std::unique_ptr<KernelRows<double>> rows, std::span<const double> y,
                       std::span<const double> C, std::size_t cache_bytes, int threads,
                       const SolverOptions& options, Control& control) {
   const double begin = control.seconds();
-  KernelMatrix kernel(std::move(rows), cache_bytes, threads, control);
+  KernelMatrix<double> kernel(std::move(rows), cache_bytes, threads, control);
   const DualProblem problem = dual_of(y, C);
   Solution solution = solve(problem, kernel, options, control);
 

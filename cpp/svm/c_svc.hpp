@@ -38,7 +38,7 @@ struct BinarySvc {
 // through its dual in signed form, beta_i = y_i alpha_i: linear term -y_i, box [0, C_i] for y_i = 1
 // and
 // [-C_i, 0] for y_i = -1, sum beta = 0. A column with C_i = 0 takes no part.
-BinarySvc train_c_svc(std::unique_ptr<KernelRows> rows, std::span<const double> y,
+BinarySvc train_c_svc(std::unique_ptr<KernelRows<double>> rows, std::span<const double> y,
                       std::span<const double> C, std::size_t cache_bytes, int threads,
                       const SolverOptions& options, Control& control);
 

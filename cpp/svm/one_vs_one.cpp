@@ -2,7 +2,7 @@
 
 #include "base/error.hpp"
 #include "base/parallel.hpp"
-#include "kernel/kernel_rows.hpp"
+#include "kernel/packed_samples.hpp"
 
 #include <algorithm>
 
@@ -27,7 +27,7 @@ class OneVsOne {
     for (std::size_t i = 0; i < y.size(); ++i)
       if (C[i] > 0.0) members_[y[i]].push_back(static_cast<index_t>(i));
     for (const auto& rows : members_) require(!rows.empty(), "every class needs a row with C > 0");
-    samples_ = pack_samples(X, members_, kernel, threads_, control);
+    samples_ = pack_samples<double>(PackingPlan(X, kernel), members_, threads_, control);
     for (index_t a = 0; a < n_classes; ++a)
       for (index_t b = a + 1; b < n_classes; ++b) pairs_.push_back({a, b});
   }
@@ -121,7 +121,7 @@ class OneVsOne {
   Control& control_;
   int threads_;
   std::vector<std::vector<index_t>> members_;
-  std::unique_ptr<PackedSamples> samples_;
+  std::unique_ptr<PackedSamples<double>> samples_;
   std::vector<Pair> pairs_;
 };
 

@@ -1,0 +1,100 @@
+#include "kernel/packed_samples.hpp"
+
+#include "kernel/dense_kernel_rows.hpp"
+#include "kernel/kernel_function.hpp"
+#include "kernel/sparse_kernel_rows.hpp"
+#include "simd/dispatch.hpp"
+
+#include <stdexcept>
+
+namespace maxmargin {
+namespace {
+
+// The order in which the segments' rows are packed, each segment filled up with copies of its last
+// row (dense panels want whole lines), and where each begins.
+struct SegmentOrder {
+  SegmentOrder(const std::vector<std::vector<index_t>>& segments, index_t lane) {
+    for (const auto& segment : segments) {
+      begin.push_back(static_cast<index_t>(rows.size()));
+      rows.insert(rows.end(), segment.begin(), segment.end());
+      while (rows.size() % static_cast<std::size_t>(lane) != 0) rows.push_back(segment.back());
+    }
+    begin.push_back(static_cast<index_t>(rows.size()));
+  }
+  std::vector<index_t> rows;
+  std::vector<index_t> begin;
+};
+
+template <Real T> class PackedDenseSamples final : public PackedSamples<T> {
+ public:
+  PackedDenseSamples(const PackingPlan& plan, const SegmentOrder& order, int threads,
+                     Control& control)
+      : begin_(order.begin), epilogue_(epilogue_of<T>(plan.kernel, plan.scaling)),
+        packed_(plan.X, order.rows, plan.scaling, simd::real_table<T>(simd::active_table()),
+                threads, &control) {}
+
+  std::unique_ptr<KernelRows<T>> rows(std::span<const index_t> segments, int) const override {
+    std::vector<const T*> panels;
+    for (const index_t s : segments)
+      for (index_t p = begin_[s] / kLane<T>; p < begin_[s + 1] / kLane<T>; ++p)
+        panels.push_back(packed_.panel(p));
+    return std::make_unique<DenseKernelRows<T>>(std::move(panels), packed_.depth(), epilogue_);
+  }
+
+ private:
+  std::vector<index_t> begin_;
+  simd::Epilogue<T> epilogue_;
+  PackedDense<T> packed_;
+};
+
+template <Real T> class PackedSparseSamples final : public PackedSamples<T> {
+ public:
+  PackedSparseSamples(const PackingPlan& plan, const SegmentOrder& order)
+      : begin_(order.begin), epilogue_(epilogue_of<T>(plan.kernel, plan.scaling)),
+        packed_(plan.X, order.rows, plan.scaling, plan.order,
+                simd::real_table<T>(simd::active_table())) {}
+
+  std::unique_ptr<KernelRows<T>> rows(std::span<const index_t> segments,
+                                      int threads) const override {
+    std::vector<index_t> columns;
+    for (const index_t s : segments)
+      for (index_t i = begin_[s]; i < begin_[s + 1]; ++i) columns.push_back(i);
+    return std::make_unique<SparseKernelRows<T>>(packed_, std::move(columns), threads, epilogue_);
+  }
+
+ private:
+  std::vector<index_t> begin_;
+  simd::Epilogue<T> epilogue_;
+  PackedCsr<T> packed_;
+};
+
+} // namespace
+
+template <Real T>
+void KernelRows<T>::add(index_t, index_t, index_t, index_t, const double*, double*, int) {
+  throw std::logic_error("these kernel rows do not add directly");
+}
+
+PackingPlan::PackingPlan(const MatrixView& samples, const KernelParams& params)
+    : X(samples), kernel(params), is_sparse(packs_sparse(samples)),
+      scaling(scaling_of(samples, !is_sparse && is_translation_invariant(params.type))) {
+  if (is_sparse) order = FeatureOrder(samples);
+}
+
+template <Real T>
+std::unique_ptr<PackedSamples<T>> pack_samples(const PackingPlan& plan,
+                                               const std::vector<std::vector<index_t>>& segments,
+                                               int threads, Control& control) {
+  const SegmentOrder order(segments, kLane<T>);
+  if (plan.is_sparse) return std::make_unique<PackedSparseSamples<T>>(plan, order);
+  return std::make_unique<PackedDenseSamples<T>>(plan, order, threads, control);
+}
+
+template class KernelRows<float>;
+template class KernelRows<double>;
+template std::unique_ptr<PackedSamples<float>>
+pack_samples(const PackingPlan&, const std::vector<std::vector<index_t>>&, int, Control&);
+template std::unique_ptr<PackedSamples<double>>
+pack_samples(const PackingPlan&, const std::vector<std::vector<index_t>>&, int, Control&);
+
+} // namespace maxmargin

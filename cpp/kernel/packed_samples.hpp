@@ -1,0 +1,44 @@
+#pragma once
+
+#include "data/feature_order.hpp"
+#include "data/scaling.hpp"
+#include "data/views.hpp"
+#include "kernel/kernel_params.hpp"
+#include "kernel/kernel_rows.hpp"
+
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace maxmargin {
+
+// How samples are packed for a kernel, found out once for any number of packings of them. The
+// samples must outlive it.
+struct PackingPlan {
+  PackingPlan(const MatrixView& X, const KernelParams& kernel);
+
+  MatrixView X;
+  KernelParams kernel;
+  bool is_sparse;
+  Scaling scaling;
+  FeatureOrder order; // of sparse ones
+};
+
+// Samples packed once, for any number of KernelRows over subsets of them. Rows are packed in
+// segments (the classes of a classifier); every segment begins on a line.
+template <Real T> class PackedSamples {
+ public:
+  virtual ~PackedSamples() = default;
+
+  // The columns of the given segments, one after the other, each padded to a line. The samples must
+  // outlive the result.
+  virtual std::unique_ptr<KernelRows<T>> rows(std::span<const index_t> segments,
+                                              int threads) const = 0;
+};
+
+template <Real T>
+std::unique_ptr<PackedSamples<T>> pack_samples(const PackingPlan& plan,
+                                               const std::vector<std::vector<index_t>>& segments,
+                                               int threads, Control& control);
+
+} // namespace maxmargin

@@ -1,0 +1,38 @@
+#pragma once
+
+#include "base/control.hpp"
+#include "base/parallel.hpp"
+#include "base/types.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace maxmargin {
+
+// A symmetric n x n block from the values on and right of its diagonal, which
+// evaluate_from(first, count, begin, rows, thread) computes: rows[r][c] = K(first + r, begin + c)
+// for every column from `begin` on.
+template <Real T, class F>
+void upper_triangle(index_t n, index_t row_chunk, T* out, index_t stride, int threads,
+                    Control& control, const F& evaluate_from) {
+  const index_t n_chunks = (n + row_chunk - 1) / row_chunk;
+  parallel_for(n_chunks, threads, [&](index_t chunk, int thread) {
+    control.poll();
+    const index_t first = chunk * row_chunk, count = std::min(row_chunk, n - first);
+    const index_t begin = first / kLane<T> * kLane<T>;
+    std::vector<T*> rows;
+    for (index_t r = first; r < first + count; ++r) rows.push_back(out + r * stride + begin);
+    evaluate_from(first, count, begin, rows.data(), thread);
+  });
+  // The rest by reflection, in squares that stay in the first-level cache.
+  constexpr index_t side = 4 * kLane<T>;
+  parallel_for((n + side - 1) / side, threads, [&](index_t square_row, int) {
+    const index_t first = square_row * side, end = std::min(first + side, n);
+    for (index_t left = 0; left <= first; left += side)
+      for (index_t r = first; r < end; ++r)
+        for (index_t c = left; c < std::min(left + side, r); ++c)
+          out[r * stride + c] = out[c * stride + r];
+  });
+}
+
+} // namespace maxmargin
