@@ -34,6 +34,13 @@ std::string type_name(const KernelParams& kernel) {
   return "";
 }
 
+Precision precision_named(const std::string& name) {
+  if (name == "float32") return Precision::float32;
+  if (name == "float64") return Precision::float64;
+  require(name == "auto", "precision must be auto, float32 or float64, got '" + name + "'");
+  return Precision::automatic;
+}
+
 template <class Get> auto column(const std::vector<Certificate>& certificates, const Get& get) {
   std::vector<std::decay_t<decltype(get(certificates.front()))>> values;
   for (const Certificate& c : certificates) values.push_back(get(c));
@@ -64,7 +71,7 @@ py::dict to_dict(SvcFit&& fit) {
 py::dict svc_fit(const py::object& X, const Array<std::int64_t>& y, index_t n_classes,
                  const Array<double>& upper, const KernelParams& kernel, double tol,
                  index_t max_iter, std::size_t cache_bytes, bool shrinking, double time_limit,
-                 int n_threads, const py::object& callback) {
+                 int n_threads, const py::object& callback, const std::string& precision) {
   const MatrixView view = matrix_view(X);
   require(y.size() == n_rows(view) && upper.size() == n_rows(view),
           "y and upper must have one element for every row of X");
@@ -75,6 +82,7 @@ py::dict svc_fit(const py::object& X, const Array<std::int64_t>& y, index_t n_cl
   options.solver = {tol, max_iter, shrinking, time_limit};
   options.cache_bytes = cache_bytes;
   options.threads = n_threads;
+  options.precision = precision_named(precision);
   Control control(python_hook(callback));
   SvcFit fit;
   {
@@ -129,7 +137,7 @@ void bind_svm(py::module_& m) {
         py::arg("kernel"), py::kw_only(), py::arg("tol") = 1e-3, py::arg("max_iter") = -1,
         py::arg("cache_bytes") = std::size_t{200} << 20, py::arg("shrinking") = true,
         py::arg("time_limit") = std::numeric_limits<double>::infinity(), py::arg("n_threads") = 0,
-        py::arg("callback") = py::none(),
+        py::arg("callback") = py::none(), py::arg("precision") = "auto",
         "Train one C-SVC for every pair of classes; see svm/one_vs_one.hpp.");
 
   py::class_<Decision>(m, "Decision", "Decision functions of trained machines, packed for reuse.")

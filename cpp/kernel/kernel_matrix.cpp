@@ -21,6 +21,8 @@ constexpr index_t kNearBytes = 1024 * 1024;
 constexpr double kFunctionProducts = 16.0;
 constexpr double kSmallWork = 4e5;
 
+constexpr index_t kGrain = 64; // columns, of which every thread takes whole multiples
+
 } // namespace
 template <Real T>
 
@@ -55,33 +57,40 @@ template <Real T> std::size_t KernelMatrix<T>::cache_misses() const {
 template <Real T>
 void KernelMatrix<T>::square(std::span<const index_t> rows, T* out, index_t stride) {
   this->rows().gather(rows);
-  const std::size_t n_values = rows.size() * rows.size();
-  this->rows().square(out, stride, threads_for(n_values / static_cast<std::size_t>(size())),
+  this->rows().square(out, stride, threads_for(rows.size(), static_cast<index_t>(rows.size())),
                       control_);
 }
 
 template <Real T>
 void KernelMatrix<T>::add_rows(std::span<const index_t> rows, std::span<const double> coef,
                                double* out, std::span<const char> will_return) {
-  if (!stores_rows_ && this->rows().adds_directly()) return add_directly(rows, coef, out);
+  if (!stores_rows_ && this->rows().adds_directly()) return add_directly(size(), rows, coef, out);
   // No more at a time than the cache holds, so that none of a piece evicts another of it.
   const std::size_t step = cache_ ? static_cast<std::size_t>(cache_->capacity()) : rows.size();
   for (std::size_t first = 0; first < rows.size(); first += step) {
     const std::size_t n = std::min(step, rows.size() - first);
-    add_piece(rows.subspan(first, n), coef.subspan(first, n), out,
+    add_piece(size(), rows.subspan(first, n), coef.subspan(first, n), out,
               will_return.empty() ? will_return : will_return.subspan(first, n));
   }
 }
 
-template <Real T> int KernelMatrix<T>::threads_for(std::size_t n_rows) const {
-  const double values = static_cast<double>(n_rows) * static_cast<double>(size());
+template <Real T>
+void KernelMatrix<T>::add_rows_to(index_t n_columns, std::span<const index_t> rows,
+                                  std::span<const double> coef, double* out) {
+  if (this->rows().adds_directly()) return add_directly(n_columns, rows, coef, out);
+  const std::vector<char> none_returns(rows.size(), 0);
+  add_piece(n_columns, rows, coef, out, none_returns);
+}
+
+template <Real T> int KernelMatrix<T>::threads_for(std::size_t n_rows, index_t n_columns) const {
+  const double values = static_cast<double>(n_rows) * static_cast<double>(n_columns);
   const double work = values * (rows().products_per_value() + kFunctionProducts);
   return work < kSmallWork ? 1 : threads_;
 }
 
 template <Real T>
-void KernelMatrix<T>::add_directly(std::span<const index_t> rows, std::span<const double> coef,
-                                   double* out) {
+void KernelMatrix<T>::add_directly(index_t n_columns, std::span<const index_t> rows,
+                                   std::span<const double> coef, double* out) {
   KernelRows<T>& kernel = this->rows();
   const index_t n = static_cast<index_t>(rows.size());
   rows_computed_ += rows.size();
@@ -93,12 +102,13 @@ void KernelMatrix<T>::add_directly(std::span<const index_t> rows, std::span<cons
       kernel.add(r, std::min(row_chunk, n - r), begin, end, coef.data() + r, out + begin, thread);
     }
   };
-  parallel_ranges(size(), kernel.column_chunk(), threads_for(rows.size()), add);
+  parallel_ranges(n_columns, kGrain, threads_for(rows.size(), n_columns), add);
 }
 
 template <Real T>
-void KernelMatrix<T>::add_piece(std::span<const index_t> rows, std::span<const double> coef,
-                                double* out, std::span<const char> will_return) {
+void KernelMatrix<T>::add_piece(index_t n_columns, std::span<const index_t> rows,
+                                std::span<const double> coef, double* out,
+                                std::span<const char> will_return) {
   KernelRows<T>& kernel = this->rows();
   const index_t n = static_cast<index_t>(rows.size());
   // stored[r]: the row in the cache, or nullptr when it lives in scratch only. All are looked up
@@ -153,7 +163,7 @@ void KernelMatrix<T>::add_piece(std::span<const index_t> rows, std::span<const d
     }
     if (done < n) add_some(n_fresh, 0, done, n);
   };
-  parallel_ranges(size(), column_chunk, threads_for(rows.size()), add);
+  parallel_ranges(n_columns, kGrain, threads_for(rows.size(), n_columns), add);
 }
 
 template <Real T> void KernelMatrix<T>::restrict_to(std::span<const index_t> columns) {

@@ -33,6 +33,10 @@ template <Real T> class KernelMatrix {
   void add_rows(std::span<const index_t> rows, std::span<const double> coef, double* out,
                 std::span<const char> will_return = {});
 
+  // The same for the first n_columns of them only, a multiple of a line; nothing enters the cache.
+  void add_rows_to(index_t n_columns, std::span<const index_t> rows, std::span<const double> coef,
+                   double* out);
+
   // Leaves only these columns, renumbered from 0 and padded to a cache line, until restore(). May
   // be called again on what is left.
   void restrict_to(std::span<const index_t> columns);
@@ -45,10 +49,11 @@ template <Real T> class KernelMatrix {
  private:
   KernelRows<T>& rows() const { return restricted_ ? *restricted_ : *all_; }
   void open_cache();
-  int threads_for(std::size_t n_rows) const;
-  void add_directly(std::span<const index_t> rows, std::span<const double> coef, double* out);
-  void add_piece(std::span<const index_t> rows, std::span<const double> coef, double* out,
-                 std::span<const char> will_return);
+  int threads_for(std::size_t n_rows, index_t n_columns) const;
+  void add_directly(index_t n_columns, std::span<const index_t> rows, std::span<const double> coef,
+                    double* out);
+  void add_piece(index_t n_columns, std::span<const index_t> rows, std::span<const double> coef,
+                 double* out, std::span<const char> will_return);
 
   std::unique_ptr<KernelRows<T>> all_;
   std::unique_ptr<KernelRows<T>> restricted_;

@@ -25,8 +25,9 @@ template <Real T> class KernelRows {
   virtual void gather(std::span<const index_t> rows) = 0;
 
   // out[r][c] = K(query first + r, column begin + c) for r < n and c < end - begin. Requires: first
-  // is a multiple of row_chunk, n <= row_chunk, begin a multiple of column_chunk, begin < end <=
-  // size. Different threads may call it at the same time with different numbers `thread`.
+  // is a multiple of row_chunk, n <= row_chunk, begin and end multiples of a line, begin < end <=
+  // size, end - begin <= column_chunk. Different threads may call it at the same time with
+  // different numbers `thread`.
   virtual void evaluate(index_t first, index_t n, index_t begin, index_t end, T* const* out,
                         int thread) = 0;
 

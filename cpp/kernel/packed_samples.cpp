@@ -13,11 +13,11 @@ namespace {
 // The order in which the segments' rows are packed, each segment filled up with copies of its last
 // row (dense panels want whole lines), and where each begins.
 struct SegmentOrder {
-  SegmentOrder(const std::vector<std::vector<index_t>>& segments, index_t lane) {
+  explicit SegmentOrder(const std::vector<std::vector<index_t>>& segments) {
     for (const auto& segment : segments) {
       begin.push_back(static_cast<index_t>(rows.size()));
       rows.insert(rows.end(), segment.begin(), segment.end());
-      while (rows.size() % static_cast<std::size_t>(lane) != 0) rows.push_back(segment.back());
+      while (rows.size() % kSegmentLane != 0) rows.push_back(segment.back());
     }
     begin.push_back(static_cast<index_t>(rows.size()));
   }
@@ -85,7 +85,7 @@ template <Real T>
 std::unique_ptr<PackedSamples<T>> pack_samples(const PackingPlan& plan,
                                                const std::vector<std::vector<index_t>>& segments,
                                                int threads, Control& control) {
-  const SegmentOrder order(segments, kLane<T>);
+  const SegmentOrder order(segments);
   if (plan.is_sparse) return std::make_unique<PackedSparseSamples<T>>(plan, order);
   return std::make_unique<PackedDenseSamples<T>>(plan, order, threads, control);
 }

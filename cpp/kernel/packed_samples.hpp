@@ -12,6 +12,9 @@
 
 namespace maxmargin {
 
+// Segments are filled up to a multiple of this many rows: whole lines of numbers of either type.
+inline constexpr index_t kSegmentLane = kLane<float>;
+
 // How samples are packed for a kernel, found out once for any number of packings of them. The
 // samples must outlive it.
 struct PackingPlan {
@@ -25,12 +28,13 @@ struct PackingPlan {
 };
 
 // Samples packed once, for any number of KernelRows over subsets of them. Rows are packed in
-// segments (the classes of a classifier); every segment begins on a line.
+// segments (the classes of a classifier); every segment begins on a line
+// and fills kSegmentLane.
 template <Real T> class PackedSamples {
  public:
   virtual ~PackedSamples() = default;
 
-  // The columns of the given segments, one after the other, each padded to a line. The samples must
+  // The columns of the given segments, one after the other, each with its padding. The samples must
   // outlive the result.
   virtual std::unique_ptr<KernelRows<T>> rows(std::span<const index_t> segments,
                                               int threads) const = 0;

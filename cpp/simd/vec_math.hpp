@@ -8,7 +8,7 @@ namespace {
 
 template <class T> struct ExpConstants;
 template <> struct ExpConstants<float> {
-  static constexpr float lowest = -87.0f; // exp underflows to a subnormal soon below
+  static constexpr float lowest = -88.0f; // the exponent of exp of this is that of 0
   static constexpr float log2e = 1.44269504088896341f;
   static constexpr float ln2_high = 0.693115234375f, ln2_low = 3.1946184945309415e-05f;
   static constexpr float round_shift = 12582912.0f; // 1.5 * 2^23: adding it rounds to an integer
@@ -18,7 +18,7 @@ template <> struct ExpConstants<float> {
                                 0.008363173074513711f, 0.001392617611993558f};
 };
 template <> struct ExpConstants<double> {
-  static constexpr double lowest = -708.0;
+  static constexpr double lowest = -709.0;
   static constexpr double log2e = 1.44269504088896341;
   static constexpr double ln2_high = 0.6931471803691238, ln2_low = 1.9082149292705877e-10;
   static constexpr double round_shift = 6755399441055744.0; // 1.5 * 2^52
@@ -55,12 +55,11 @@ template <class T> MAXMARGIN_INLINE ReducedExp<T> reduce_exp(Vec<T> x) {
 }
 
 // exp(x) for -inf <= x <= 0. Error below 1.5 ulp for x >= -87 (float) and x >= -708 (double);
-// 0 below, where the true value is under 1e-37 and 1e-307.
+// below, where the true value is under 1e-37 and 1e-307, it falls to exactly 0 at `lowest`, of
+// which the scale is 0.
 template <class T> MAXMARGIN_INLINE Vec<T> exp_nonpositive(Vec<T> x) {
-  using V = Vec<T>;
-  const V lowest = V::fill(ExpConstants<T>::lowest);
-  const ReducedExp<T> e = reduce_exp(max(x, lowest));
-  return select(x < lowest, V::zero(), fma(e.scale, e.fraction, e.scale));
+  const ReducedExp<T> e = reduce_exp(max(x, Vec<T>::fill(ExpConstants<T>::lowest)));
+  return fma(e.scale, e.fraction, e.scale);
 }
 
 // tanh(x) for any finite x, from e = exp(-2|x|) - 1 as -e / (2 + e), which loses no digits near 0.

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 namespace maxmargin {
 namespace {
@@ -23,27 +24,32 @@ constexpr index_t kStepsBetweenLooks = 1 << 15; // pair steps from one look at t
 template <Real T> class BlockSmo {
  public:
   BlockSmo(const DualProblem& problem, KernelMatrix<T>& kernel, const SolverOptions& options,
-           Control& control)
-      : kernel_(kernel), options_(options), control_(control), state_(problem),
+           Control& control, const ExactSums* exact)
+      : problem_(problem), kernel_(kernel), options_(options), control_(control), state_(problem),
         shrinker_(state_, kernel), working_set_(problem.size()),
-        max_iter_(options.max_iter >= 0 ? options.max_iter : default_max_iter(problem.size())) {}
+        max_iter_(options.max_iter >= 0 ? options.max_iter : default_max_iter(problem.size())) {
+    if (exact != nullptr) refinement_.emplace(*exact);
+  }
 
   Solution run() {
     Solution solution;
+    add_start();
     simd::Violation ends = violation();
     for (;;) {
       if (ends.up - ends.low < options_.tol) {
-        if (!shrinker_.is_shrunk()) break;
-        unshrink();
-        ends = violation();
-        continue;
+        if (shrinker_.is_shrunk()) {
+          unshrink();
+          ends = violation();
+          continue;
+        }
+        if (is_final(solution, ends)) break;
       }
       if (limit_reached(solution)) break;
       const std::vector<index_t>& set = working_set_.select(state_.view(), ends);
       const bool has_moved = solve_on(set, ends.up - ends.low, solution);
       if (!has_moved && !limit_reached(solution)) {
         if (!shrinker_.is_shrunk()) {
-          solution.stop_reason = StopReason::stalled;
+          solution.stop_reason = refinement_ ? StopReason::imprecise : StopReason::stalled;
           break;
         }
         unshrink(); // the others may still move
@@ -55,10 +61,10 @@ template <Real T> class BlockSmo {
       }
       control_.poll(progress(solution.n_iter, ends));
     }
-    if (shrinker_.is_shrunk()) {
-      unshrink();
-      ends = violation();
-    }
+    if (shrinker_.is_shrunk()) unshrink();
+    if (refinement_ && solution.stop_reason != StopReason::converged)
+      refinement_->find_true_ends(state_, problem_.linear);
+    ends = violation();
     solution.up = ends.up;
     solution.low = ends.low;
     state_.export_to(solution);
@@ -91,6 +97,30 @@ template <Real T> class BlockSmo {
     else
       return false;
     return true;
+  }
+
+  void add_start() {
+    for (index_t t = 0; t < static_cast<index_t>(problem_.start.size()); ++t)
+      if (problem_.start[t] != 0.0) {
+        changed_.push_back(t);
+        delta_.push_back(problem_.start[t]);
+      }
+    if (!changed_.empty()) kernel_.add_rows(changed_, delta_, state_.gradient.data());
+  }
+
+  // Whether there is no more to do though the violation seems small enough; else `ends` is the true
+  // one, which is not.
+  bool is_final(Solution& solution, simd::Violation& ends) {
+    if (!refinement_) return true;
+    refinement_->find_true_ends(state_, problem_.linear);
+    ends = violation();
+    if (ends.up - ends.low < options_.tol) return true;
+    if (!refinement_->prepare_to_go_on(state_, problem_.linear, ends.up - ends.low)) {
+      solution.stop_reason = StopReason::imprecise;
+      return true;
+    }
+    ends = violation();
+    return false;
   }
 
   void unshrink() {
@@ -155,12 +185,14 @@ template <Real T> class BlockSmo {
     return std::max(2 * block_.n, NewtonStep::cost_in_pair_steps(block_));
   }
 
+  const DualProblem& problem_;
   KernelMatrix<T>& kernel_;
   const SolverOptions& options_;
   Control& control_;
   SolverState state_;
   Shrinker<T> shrinker_;
   WorkingSet working_set_;
+  std::optional<Refinement> refinement_;
   BlockProblem<T> block_;
   NewtonStep newton_;
   std::vector<index_t> changed_;
@@ -173,11 +205,13 @@ template <Real T> class BlockSmo {
 
 template <Real T>
 Solution solve(const DualProblem& problem, KernelMatrix<T>& kernel, const SolverOptions& options,
-               Control& control) {
-  return BlockSmo<T>(problem, kernel, options, control).run();
+               Control& control, const ExactSums* exact) {
+  return BlockSmo<T>(problem, kernel, options, control, exact).run();
 }
 
-template Solution solve(const DualProblem&, KernelMatrix<float>&, const SolverOptions&, Control&);
-template Solution solve(const DualProblem&, KernelMatrix<double>&, const SolverOptions&, Control&);
+template Solution solve(const DualProblem&, KernelMatrix<float>&, const SolverOptions&, Control&,
+                        const ExactSums*);
+template Solution solve(const DualProblem&, KernelMatrix<double>&, const SolverOptions&, Control&,
+                        const ExactSums*);
 
 } // namespace maxmargin

@@ -3,6 +3,7 @@
 #include "base/control.hpp"
 #include "kernel/kernel_matrix.hpp"
 #include "solver/dual_problem.hpp"
+#include "solver/refinement.hpp"
 
 namespace maxmargin {
 
@@ -12,10 +13,13 @@ namespace maxmargin {
 // Stops when  max_{I_up} -gradient - min_{I_low} -gradient < tol  over all variables, I_up being
 // the variables below their upper bound and I_low those above their lower.
 //
+// With float32 kernel values, `exact` gives the float64 ones by which the result is refined until
+// the violation is the true one; stops as imprecise where that does not lead to the tolerance.
+//
 // Requires kernel.size() == problem.size(). Throws NumericError when kernel values overflow, and
 // Cancelled (or what the hook threw) when the caller stops it.
 template <Real T>
 Solution solve(const DualProblem& problem, KernelMatrix<T>& kernel, const SolverOptions& options,
-               Control& control);
+               Control& control, const ExactSums* exact = nullptr);
 
 } // namespace maxmargin

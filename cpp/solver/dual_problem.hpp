@@ -15,16 +15,20 @@ namespace maxmargin {
 //   subject to  lower_i <= beta_i <= upper_i,  sum_i beta_i = sum of the start
 //
 // K is the plain kernel matrix; labels live in the linear term and the box. The start is beta = 0
-// and must be feasible. A variable with lower_i = upper_i never moves (padding).
+// where none is given, and must be feasible. A variable with lower_i = upper_i never moves
+// (padding).
 struct DualProblem {
   std::vector<double> linear;
   std::vector<double> lower;
   std::vector<double> upper;
+  std::vector<double> start; // empty: zero
 
   index_t size() const { return static_cast<index_t>(linear.size()); }
 };
 
-enum class StopReason { converged, max_iter, time_limit, stalled };
+// imprecise: the kernel values are too inexact for the tolerance, and the problem is to be solved
+// with better ones.
+enum class StopReason { converged, max_iter, time_limit, stalled, imprecise };
 
 inline std::string name_of(StopReason reason) {
   switch (reason) {
@@ -36,6 +40,8 @@ inline std::string name_of(StopReason reason) {
     return "time_limit";
   case StopReason::stalled:
     return "stalled";
+  case StopReason::imprecise:
+    return "imprecise";
   }
   return "";
 }

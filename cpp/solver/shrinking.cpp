@@ -20,6 +20,7 @@ SolverState::SolverState(index_t size)
 
 SolverState::SolverState(const DualProblem& problem)
     : SolverState(round_up(problem.size(), kLane<double>)) {
+  std::copy(problem.start.begin(), problem.start.end(), beta.data());
   std::copy(problem.linear.begin(), problem.linear.end(), gradient.data());
   std::copy(problem.lower.begin(), problem.lower.end(), lower.data());
   std::copy(problem.upper.begin(), problem.upper.end(), upper.data());
@@ -53,7 +54,8 @@ template <Real T> bool Shrinker<T>::shrink(const simd::Violation& ends, double t
   if (n_kept == 0 || static_cast<double>(n_kept) > kWorthwhileShare * static_cast<double>(state_.n))
     return false;
 
-  SolverState active(round_up(n_kept, kLane<double>));
+  kernel_.restrict_to(kept_);
+  SolverState active(kernel_.size());
   std::vector<index_t> active_numbers;
   const auto is_set = [](double beta) { return beta != 0.0; };
   n_bounded_aside_ += std::count_if(state_.beta.data(), state_.beta.data() + state_.n, is_set);
@@ -74,7 +76,6 @@ template <Real T> bool Shrinker<T>::shrink(const simd::Violation& ends, double t
   numbers_ = std::move(active_numbers);
   state_ = std::move(active);
   n_bounded_aside_ -= std::count_if(state_.beta.data(), state_.beta.data() + state_.n, is_set);
-  kernel_.restrict_to(kept_);
   strikes_.clear();
   return true;
 }

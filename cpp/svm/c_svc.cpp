@@ -1,6 +1,7 @@
 #include "svm/c_svc.hpp"
 
 #include "base/error.hpp"
+#include "kernel/kernel_matrix.hpp"
 #include "solver/block_smo.hpp"
 
 #include <algorithm>
@@ -34,17 +35,35 @@ double rho_of(const Solution& solution, const DualProblem& problem) {
 
 } // namespace
 
-BinarySvc train_c_svc(std::unique_ptr<KernelRows<double>> rows, std::span<const double> y,
-                      std::span<const double> C, std::size_t cache_bytes, int threads,
-                      const SolverOptions& options, Control& control) {
+BinarySvc train_c_svc(const TrainingSamples& samples, std::span<const index_t> segments,
+                      std::span<const double> y, std::span<const double> C,
+                      const KernelOptions& kernel, const SolverOptions& options, Control& control) {
   const double begin = control.seconds();
-  KernelMatrix<double> kernel(std::move(rows), cache_bytes, threads, control);
-  const DualProblem problem = dual_of(y, C);
-  Solution solution = solve(problem, kernel, options, control);
-
+  DualProblem problem = dual_of(y, C);
   BinarySvc machine;
-  machine.rho = rho_of(solution, problem);
   Certificate& certificate = machine.certificate;
+  const auto solve_in = [&]<Real T>(const ExactSums* exact) {
+    KernelMatrix<T> matrix(samples.rows<T>(segments, kernel.threads), kernel.cache_bytes,
+                           kernel.threads, control);
+    SolverOptions left = options;
+    if (left.max_iter >= 0) left.max_iter -= certificate.n_iter;
+    Solution solution = solve(problem, matrix, left, control, exact);
+    certificate.n_iter += solution.n_iter;
+    certificate.kernel_rows += static_cast<index_t>(matrix.rows_computed());
+    certificate.cache_hits += static_cast<index_t>(matrix.cache_hits());
+    certificate.cache_misses += static_cast<index_t>(matrix.cache_misses());
+    return solution;
+  };
+  Solution solution;
+  if (kernel.in_float32) {
+    const ExactSums exact = samples.exact_sums(segments, kernel.threads);
+    solution = solve_in.template operator()<float>(&exact);
+    problem.start = solution.beta;
+  }
+  if (!kernel.in_float32 || solution.stop_reason == StopReason::imprecise)
+    solution = solve_in.template operator()<double>(nullptr);
+
+  machine.rho = rho_of(solution, problem);
   double quadratic = 0.0, sum_alpha = 0.0, losses = 0.0;
   for (std::size_t i = 0; i < y.size(); ++i) {
     if (C[i] == 0.0) continue;
@@ -58,10 +77,6 @@ BinarySvc train_c_svc(std::unique_ptr<KernelRows<double>> rows, std::span<const 
   certificate.kkt_violation = solution.kkt_violation();
   if (!std::isfinite(certificate.primal_objective) || !std::isfinite(machine.rho))
     throw NumericError("kernel values overflow");
-  certificate.n_iter = solution.n_iter;
-  certificate.kernel_rows = static_cast<index_t>(kernel.rows_computed());
-  certificate.cache_hits = static_cast<index_t>(kernel.cache_hits());
-  certificate.cache_misses = static_cast<index_t>(kernel.cache_misses());
   certificate.stop_reason = solution.stop_reason;
   certificate.seconds = control.seconds() - begin;
   machine.beta = std::move(solution.beta);

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "base/control.hpp"
-#include "kernel/kernel_matrix.hpp"
 #include "solver/dual_problem.hpp"
+#include "svm/training_samples.hpp"
 
 #include <memory>
 #include <span>
@@ -11,7 +11,15 @@
 
 namespace maxmargin {
 
-// What was reached by one fit, recomputed in double precision from the final gradient.
+// How kernel values are computed and kept.
+struct KernelOptions {
+  std::size_t cache_bytes = std::size_t{200} << 20;
+  int threads = 0;         // 0: OpenMP's default
+  bool in_float32 = false; // with refinement in float64, and float64 throughout where that fails
+};
+
+// What was reached by one fit. The violation is that of float64 kernel values. The objectives come
+// from the solver's gradient: with float32 kernel values they share the rounding of those.
 struct Certificate {
   double dual_objective = 0.0;   // 1/2 alpha' Q alpha - sum alpha (LIBSVM's sign)
   double primal_objective = 0.0; // 1/2 ||w||^2 + sum C_i max(0, 1 - y_i f(x_i)), at the model's rho
@@ -36,10 +44,10 @@ struct BinarySvc {
 //   minimise  1/2 ||w||^2 + sum_i C_i max(0, 1 - y_i (w.phi(x_i) - rho))
 //
 // through its dual in signed form, beta_i = y_i alpha_i: linear term -y_i, box [0, C_i] for y_i = 1
-// and
-// [-C_i, 0] for y_i = -1, sum beta = 0. A column with C_i = 0 takes no part.
-BinarySvc train_c_svc(std::unique_ptr<KernelRows<double>> rows, std::span<const double> y,
-                      std::span<const double> C, std::size_t cache_bytes, int threads,
-                      const SolverOptions& options, Control& control);
+// and [-C_i, 0] for y_i = -1, sum beta = 0. The columns are those of the segments; y and C have one
+// element for each, and a column with C_i = 0 takes no part.
+BinarySvc train_c_svc(const TrainingSamples& samples, std::span<const index_t> segments,
+                      std::span<const double> y, std::span<const double> C,
+                      const KernelOptions& kernel, const SolverOptions& options, Control& control);
 
 } // namespace maxmargin

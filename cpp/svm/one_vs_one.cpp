@@ -2,9 +2,9 @@
 
 #include "base/error.hpp"
 #include "base/parallel.hpp"
-#include "kernel/packed_samples.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace maxmargin {
 namespace {
@@ -13,9 +13,25 @@ namespace {
 // one after the other with all threads, since then the work inside a pair divides well.
 constexpr index_t kSmallPair = 6000;
 
+// Below so many rows, float64 costs no more.
+constexpr index_t kSmallestFloat32 = 256;
+// float32 values serve where their errors sum up to less than this share of the tolerance over so
+// many support vectors.
+constexpr double kErrorShare = 0.5;
+constexpr index_t kUsualSupport = 1000;
+
 struct Pair {
   index_t first, second; // classes; the first is the positive one
 };
+
+std::vector<std::vector<index_t>> members_of(std::span<const std::int64_t> y, index_t n_classes,
+                                             std::span<const double> C) {
+  std::vector<std::vector<index_t>> members(static_cast<std::size_t>(n_classes));
+  for (std::size_t i = 0; i < y.size(); ++i)
+    if (C[i] > 0.0) members[y[i]].push_back(static_cast<index_t>(i));
+  for (const auto& rows : members) require(!rows.empty(), "every class needs a row with C > 0");
+  return members;
+}
 
 class OneVsOne {
  public:
@@ -23,13 +39,11 @@ class OneVsOne {
            std::span<const double> C, const KernelParams& kernel, const SvcOptions& options,
            Control& control)
       : C_(C), options_(options), control_(control), threads_(thread_count(options.threads)),
-        members_(static_cast<std::size_t>(n_classes)) {
-    for (std::size_t i = 0; i < y.size(); ++i)
-      if (C[i] > 0.0) members_[y[i]].push_back(static_cast<index_t>(i));
-    for (const auto& rows : members_) require(!rows.empty(), "every class needs a row with C > 0");
-    samples_ = pack_samples<double>(PackingPlan(X, kernel), members_, threads_, control);
+        samples_(X, members_of(y, n_classes, C), kernel, threads_, control) {
     for (index_t a = 0; a < n_classes; ++a)
       for (index_t b = a + 1; b < n_classes; ++b) pairs_.push_back({a, b});
+    in_float32_ = options.precision == Precision::float32 ||
+                  (options.precision == Precision::automatic && float32_suffices());
   }
 
   SvcFit run() {
@@ -45,53 +59,60 @@ class OneVsOne {
   }
 
  private:
-  index_t class_columns(index_t c) const {
-    return round_up(static_cast<index_t>(members_[c].size()), kLane<double>);
-  }
-
   index_t largest_pair() const {
     index_t largest = 0;
     for (const Pair& pair : pairs_)
-      largest = std::max(largest, class_columns(pair.first) + class_columns(pair.second));
+      largest = std::max(largest, samples_.n_columns(pair.first) + samples_.n_columns(pair.second));
     return largest;
+  }
+
+  // The errors of the values, times the coefficients, add up like a random walk over the support
+  // vectors. What they leave of the tolerance is for the refinement to find out.
+  bool float32_suffices() const {
+    const index_t n = largest_pair();
+    if (n < kSmallestFloat32) return false;
+    const double largest_C = *std::max_element(C_.begin(), C_.end());
+    const double n_support = static_cast<double>(std::min(n, kUsualSupport));
+    return samples_.float32_error() * largest_C * std::sqrt(n_support) <=
+           kErrorShare * options_.solver.tol;
   }
 
   BinarySvc train(const Pair& pair, std::size_t cache_bytes, int threads) {
     std::vector<double> y, C;
     for (const index_t c : {pair.first, pair.second}) {
-      for (const index_t row : members_[c]) C.push_back(C_[row]);
-      y.resize(y.size() + class_columns(c), c == pair.first ? 1.0 : -1.0);
+      for (const index_t row : samples_.segment(c)) C.push_back(C_[row]);
+      y.resize(y.size() + samples_.n_columns(c), c == pair.first ? 1.0 : -1.0);
       C.resize(y.size(), 0.0);
     }
     const index_t segments[] = {pair.first, pair.second};
     control_.poll();
-    return train_c_svc(samples_->rows(segments, threads), y, C, cache_bytes, threads,
+    return train_c_svc(samples_, segments, y, C, {cache_bytes, threads, in_float32_},
                        options_.solver, control_);
   }
 
   SvcFit assemble(const std::vector<BinarySvc>& machines) const {
-    const index_t n_classes = static_cast<index_t>(members_.size());
+    const index_t n_classes = samples_.n_segments();
     // A row supports the model when any of its class's machines uses it.
-    std::vector<std::vector<char>> is_support(members_.size());
-    for (std::size_t c = 0; c < members_.size(); ++c) is_support[c].resize(members_[c].size(), 0);
+    std::vector<std::vector<char>> is_support(static_cast<std::size_t>(n_classes));
+    for (index_t c = 0; c < n_classes; ++c) is_support[c].resize(samples_.segment(c).size(), 0);
     for (std::size_t p = 0; p < pairs_.size(); ++p)
       for_each_row(pairs_[p], machines[p], [&](index_t c, index_t k, double beta) {
         if (beta != 0.0) is_support[c][k] = 1;
       });
 
     SvcFit fit;
-    std::vector<std::vector<index_t>> column(members_.size()); // of every member in dual_coef
+    std::vector<std::vector<index_t>> column(is_support.size()); // of every member in dual_coef
     for (index_t c = 0; c < n_classes; ++c) {
       const std::size_t before = fit.support.size();
-      column[c].resize(members_[c].size(), -1);
-      for (std::size_t k = 0; k < members_[c].size(); ++k)
+      column[c].resize(samples_.segment(c).size(), -1);
+      for (std::size_t k = 0; k < samples_.segment(c).size(); ++k)
         if (is_support[c][k]) {
           column[c][k] = static_cast<index_t>(fit.support.size());
-          fit.support.push_back(members_[c][k]);
+          fit.support.push_back(samples_.segment(c)[k]);
         }
       fit.n_support.push_back(static_cast<std::int64_t>(fit.support.size() - before));
     }
-    fit.dual_coef.resize((members_.size() - 1) * fit.support.size(), 0.0);
+    fit.dual_coef.resize((is_support.size() - 1) * fit.support.size(), 0.0);
     for (std::size_t p = 0; p < pairs_.size(); ++p) {
       const Pair pair = pairs_[p];
       for_each_row(pair, machines[p], [&](index_t c, index_t k, double beta) {
@@ -110,9 +131,9 @@ class OneVsOne {
   void for_each_row(const Pair& pair, const BinarySvc& machine, const F& visit) const {
     index_t begin = 0;
     for (const index_t c : {pair.first, pair.second}) {
-      for (index_t k = 0; k < static_cast<index_t>(members_[c].size()); ++k)
+      for (index_t k = 0; k < static_cast<index_t>(samples_.segment(c).size()); ++k)
         visit(c, k, machine.beta[begin + k]);
-      begin += class_columns(c);
+      begin += samples_.n_columns(c);
     }
   }
 
@@ -120,9 +141,9 @@ class OneVsOne {
   const SvcOptions& options_;
   Control& control_;
   int threads_;
-  std::vector<std::vector<index_t>> members_;
-  std::unique_ptr<PackedSamples<double>> samples_;
+  TrainingSamples samples_;
   std::vector<Pair> pairs_;
+  bool in_float32_ = false;
 };
 
 } // namespace

@@ -6,10 +6,15 @@
 
 namespace maxmargin {
 
+// The type of the kernel values that the solver works on. `automatic` is float32 where that leads
+// to the tolerance at less cost.
+enum class Precision { automatic, float32, float64 };
+
 struct SvcOptions {
   SolverOptions solver;
   std::size_t cache_bytes = std::size_t{200} << 20;
   int threads = 0; // 0: OpenMP's default
+  Precision precision = Precision::automatic;
 };
 
 // A C-SVC for any number of classes, one machine for every pair of them, in LIBSVM's order and

@@ -37,6 +37,7 @@ def svc_fit(
     time_limit: float,
     n_threads: int,
     callback: Callable[[dict[str, Any]], Any] | None,
+    precision: str = ...,
 ) -> dict[str, Any]: ...
 def perceptron_fit(
     X: Any,

@@ -1,0 +1,52 @@
+#pragma once
+
+#include "kernel/exact_sums.hpp"
+#include "kernel/packed_samples.hpp"
+
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+namespace maxmargin {
+
+// The samples of a training set in segments (its classes), packed when first asked for in a type.
+// The samples must outlive it. May be asked by several threads at a time.
+class TrainingSamples {
+ public:
+  TrainingSamples(const MatrixView& X, std::vector<std::vector<index_t>> segments,
+                  const KernelParams& kernel, int threads, Control& control);
+
+  const std::vector<index_t>& segment(index_t s) const { return segments_[s]; }
+  index_t n_segments() const { return static_cast<index_t>(segments_.size()); }
+  // Columns of a segment, padding included.
+  index_t n_columns(index_t s) const {
+    return round_up(static_cast<index_t>(segments_[s].size()), kSegmentLane);
+  }
+
+  template <Real T>
+  std::unique_ptr<KernelRows<T>> rows(std::span<const index_t> segments, int threads) const;
+
+  // For the columns of rows(segments).
+  ExactSums exact_sums(std::span<const index_t> segments, int threads) const;
+
+  // About how far float32 kernel values are off: measured on a few samples, and at least the
+  // rounding of the largest of their values.
+  double float32_error() const;
+
+ private:
+  template <Real T> struct Packed {
+    std::once_flag once;
+    std::unique_ptr<PackedSamples<T>> samples;
+  };
+  template <Real T> Packed<T>& packed() const;
+
+  PackingPlan plan_;
+  std::vector<std::vector<index_t>> segments_;
+  int threads_;
+  Control& control_;
+  mutable Packed<float> float_;
+  mutable Packed<double> double_;
+};
+
+} // namespace maxmargin
