@@ -79,7 +79,7 @@ def dot_plot(rows, series, axis_title, title):
             if dot:
                 y = TOP + i * pitch + LANE * (place + 1)
                 parts.append(_marker(place, axis(dot[0]), y))
-                parts += [_arrow(axis(dot[0]), y)] if dot[1] else []
+                parts += [_arrow(axis(dot[0]), y, 0)] if dot[1] else []
     names = [name for name, _ in series]
     return _document(bottom, title, axis_title, names, parts)
 
@@ -102,7 +102,9 @@ def line_plot(lines, axis_title, title):
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in pixels)
         colour = STYLES[place % len(STYLES)][0]
         parts.append(f"<polyline points='{path}' fill='none' stroke='{colour}' stroke-width='2'/>")
-        parts += [_marker(place, x, y) for x, y in pixels]
+        for (x, y), (_, _, is_bound) in zip(pixels, points, strict=True):
+            parts.append(_marker(place, x, y))
+            parts += [_arrow(x, y, -90)] if is_bound else []
     return _document(bottom, title, axis_title, [name for name, _ in lines], parts)
 
 
@@ -143,9 +145,10 @@ def _text(x, y, text, anchor):
     return f"<text x='{x:.1f}' y='{y:.1f}' text-anchor='{anchor}'>{escape(text)}</text>"
 
 
-def _arrow(x, y):
-    """Says that the true place lies somewhere to the right."""
-    return f"<path d='M{x + 7:.1f} {y:.1f}h12m-4 -3l4 3l-4 3' fill='none' stroke='{INK}'/>"
+def _arrow(x, y, degrees):
+    """Says that the true place lies further in this direction."""
+    place = f"transform='translate({x:.1f} {y:.1f}) rotate({degrees})'"
+    return f"<path {place} d='M7 0h12m-4 -3l4 3l-4 3' fill='none' stroke='{INK}'/>"
 
 
 SHAPES = {

@@ -149,6 +149,7 @@ def test_charts_show_every_measurement(publish, files, tmp_path):
     assert chart.count("h12m-4") == 1  # the arrow of the time limit
     cache = (tmp_path / "docs/cache_size.svg").read_text()
     assert ElementTree.fromstring(cache).tag.endswith("svg")
+    assert cache.count("h12m-4") == 1
     assert len(re.search(r"points='([^']*)'", cache).group(1).split()) == 3
 
 
