@@ -1,9 +1,13 @@
 """What every benchmark records about where it ran, and the environment of its processes."""
 
 import importlib.util
+import json
 import os
 import platform
+import re
 import subprocess
+import time
+from datetime import datetime, timezone
 from importlib import metadata
 from pathlib import Path
 
@@ -40,12 +44,13 @@ def child_environment(n_threads, is_peer):
 
 
 def machine_info():
-    """CPU, memory, system, versions, commit, compiler and SIMD targets, ready for JSON."""
+    """Date, CPU, memory, system, versions, commit, compiler and SIMD targets, ready for JSON."""
     return {
+        "date": datetime.now(timezone.utc).date().isoformat(),
         "cpu": _cpu_model(),
         "n_cpus": available_threads(),
         "memory_gb": _memory_gb(),
-        "load_average": os.getloadavg() if hasattr(os, "getloadavg") else None,
+        "busy_cpus": busy_cpus(),
         "system": platform.platform(),
         "python": platform.python_version(),
         "versions": {name: _version(name) for name in PACKAGES},
@@ -59,6 +64,43 @@ def machine_info():
     }
 
 
+def busy_cpus(seconds=0.5):
+    """CPUs at work on average over the next half second, which this process sleeps; Linux only.
+
+    Unlike the load average, it has forgotten the benchmark that ended a moment ago.
+    """
+
+    def idle_ticks():
+        ticks = Path("/proc/stat").read_text().split("\n", 1)[0].split()
+        return int(ticks[4]) + int(ticks[5])  # idle, and waiting for the disk
+
+    try:
+        before, begin = idle_ticks(), time.perf_counter()
+        time.sleep(seconds)
+        ticks_per_second = os.sysconf("SC_CLK_TCK") * (time.perf_counter() - begin)
+        idle = (idle_ticks() - before) / ticks_per_second
+    except (OSError, IndexError, ValueError):
+        return None
+    return round(max(0.0, (os.cpu_count() or 1) - idle), 2)
+
+
+def write_json(benchmark, options, machine, content):
+    """Write what a command measured to ``--json``, if given.
+
+    The name of the data folder stays out: it says nothing on another machine.
+    """
+    if not options.json:
+        return
+    settings = {key: value for key, value in vars(options).items() if key not in ("json", "data")}
+    everything = {"benchmark": benchmark, "machine": machine, "settings": settings, **content}
+    write_text(options.json, json.dumps(everything, indent=1) + "\n")
+
+
+def write_text(path, text):
+    Path(path).write_text(text, encoding="utf-8")
+    print(f"written: {path}")
+
+
 def is_installed(module):
     """Whether ``module`` can be imported (maxmargin with its compiled core)."""
     if module == "maxmargin":
@@ -67,13 +109,16 @@ def is_installed(module):
 
 
 def _cpu_model():
+    """The name of the CPU; with family and model where a virtual machine shortens the name."""
     try:
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
+        text = Path("/proc/cpuinfo").read_text()
     except OSError:
-        pass
-    return platform.processor() or platform.machine()
+        return platform.processor() or platform.machine()
+    found = dict(re.findall(r"^(model name|cpu family|model)\s*: (.+)$", text, re.MULTILINE))
+    name = found.get("model name", platform.machine())
+    if len(found) < 3 or re.search(r"\d", name):
+        return name
+    return f"{name} (family {found['cpu family']}, model {found['model']})"
 
 
 def _memory_gb():

@@ -104,6 +104,12 @@ def load(problem, folder):
     return data
 
 
+def n_bytes(X):
+    """Size of the rows in memory, indices included."""
+    parts = (X.data, X.indices, X.indptr) if sp.issparse(X) else (X,)
+    return sum(part.nbytes for part in parts)
+
+
 def _read_npz(path):
     with np.load(path) as arrays:
 

@@ -12,6 +12,13 @@ OBJECTIVE_TOL = 1e-4
 # round the data, so that it is not the rounding of float64.
 CERTIFICATE_TOL = 1e-5
 
+# CPUs at work before the benchmark begins, above which its seconds mean little.
+BUSY = 0.1
+
+NO_MARK = f"! objective worse by more than {OBJECTIVE_TOL:g}, or infeasible: sets no mark"
+RATIOS = "seconds of the fastest peer, and of LIBSVM, over ours"
+QUALITY = "Ours: objective relative to the best found, and KKT violation, recomputed"
+
 PHASES = ("fit", "predict")
 
 
@@ -103,24 +110,43 @@ def summarise(results):
 
 
 def header(machine, options):
-    versions = ", ".join(f"{name} {v}" for name, v in machine["versions"].items() if v)
-    commit = (machine["commit"] or "unknown")[:12] + ("+" if machine["has_local_changes"] else "")
+    return "\n".join([*machine_lines(machine), settings_line(vars(options))])
+
+
+def machine_lines(machine):
+    """Machine, versions, compiler, and a warning if other processes were running."""
     lines = [
         f"{machine['cpu']}, {machine['n_cpus']} CPUs, {machine['system']}",
-        f"commit {commit}, {versions}",
+        f"commit {commit_of(machine)}, {versions_of(machine)}",
     ]
     if "compiler" in machine:
         lines.append(f"compiler {machine['compiler']}, target {machine['active_target']}")
-    if machine["load_average"] and machine["load_average"][0] > 0.3:
-        lines.append(
-            f"LOAD {machine['load_average'][0]:.1f}: other processes are running, so that these "
-            "seconds are not fit to be quoted"
-        )
-    lines.append(
-        f"tol {options.tol:g}, cache {options.cache_mb} MB, threads {options.threads}, "
-        f"repeats {options.repeats}, timeout {options.timeout:g} s"
+    return lines + ([warning] if (warning := load_warning(machine)) else [])
+
+
+def commit_of(machine):
+    return (machine["commit"] or "unknown")[:12] + ("+" if machine["has_local_changes"] else "")
+
+
+def versions_of(machine):
+    return ", ".join(f"{name} {v}" for name, v in machine["versions"].items() if v)
+
+
+def load_warning(machine):
+    """A line if other processes were running when the benchmark began, else ""."""
+    busy = machine.get("busy_cpus")
+    if busy is None or busy <= BUSY:
+        return ""
+    return f"BUSY: other processes took {busy:.1f} CPUs, so that these seconds are not to be quoted"
+
+
+def settings_line(settings):
+    sizes = settings["cache_mb"]
+    sizes = ", ".join(map(str, sizes)) if isinstance(sizes, list) else sizes
+    return (
+        f"tol {settings['tol']:g}, cache {sizes} MB, threads {settings['threads']}, "
+        f"repeats {settings['repeats']}, timeout {settings['timeout']:g} s"
     )
-    return "\n".join(lines)
 
 
 def progress(text):
@@ -158,23 +184,25 @@ def problem_block(result):
         rows.append(
             (
                 name,
-                _seconds(one, "fit", result["timeout"]),
-                _number(min(seconds, default=None)),
-                _number(max(seconds, default=None)),
-                _seconds(one, "predict", result["timeout"]),
-                _number(one["peak_memory_mb"], "{:.0f}"),
-                _number(check.get("n_support"), "{:,}"),
-                _number(check.get("dual_objective"), "{:.8g}"),
-                _number(one["objective_difference"], "{:.1e}"),
-                _number(check.get("kkt_violation"), "{:.1e}"),
-                _number(check.get("accuracy"), "{:.4f}"),
+                seconds_of(one, "fit", result["timeout"]),
+                number(min(seconds, default=None)),
+                number(max(seconds, default=None)),
+                seconds_of(one, "predict", result["timeout"]),
+                peak_memory(one),
+                number(check.get("n_support"), "{:,}"),
+                number(check.get("dual_objective"), "{:.8g}"),
+                difference(one),
+                violation(one),
+                number(check.get("accuracy"), "{:.4f}"),
                 ", ".join(one["flags"]) or "-",
             )
         )
-    errors = [
-        f"  {name}: {one['error']}" for name, one in result["libraries"].items() if one["error"]
-    ]
-    return "\n".join([title, *_aligned(rows), *errors])
+    return "\n".join([title, *aligned(rows), *errors(result["libraries"])])
+
+
+def errors(outcomes):
+    """A line for every name that failed."""
+    return [f"  {name}: {one['error']}" for name, one in outcomes.items() if one["error"]]
 
 
 def summary_tables(results, summary):
@@ -184,73 +212,86 @@ def summary_tables(results, summary):
         shown = [
             r
             for r in results
-            if any(_seconds(one, phase, 0) != "-" for one in r["libraries"].values())
+            if any(seconds_of(one, phase, 0) != "-" for one in r["libraries"].values())
         ]
         if shown:
-            parts.append(_seconds_table(shown, phase))
+            parts += [f"\nSeconds to {phase} ({NO_MARK})", *aligned(seconds_rows(shown, phase))]
             if _ours(shown):
-                parts.append(_ratio_table(shown, summary, phase))
+                parts.append(f"\n{phase.capitalize()}: {RATIOS}")
+                parts += aligned(ratio_rows(shown, summary, phase))
     if _ours(results):
-        parts.append(_quality_table(results))
+        parts += [f"\n{QUALITY}", *aligned(quality_rows(results))]
     return "\n".join(parts)
 
 
-def _seconds_table(results, phase):
-    rows = [("problem", "n", "d", *map(_short, results[0]["libraries"]))]
+def seconds_rows(results, phase):
+    rows = [("problem", "n", "d", *map(short_name, results[0]["libraries"]))]
     for r in results:
         count = r["n"] if phase == "fit" else r["n_test"]
-        cells = []
-        for one in r["libraries"].values():
-            is_flagged = one[f"{phase}_seconds"] and not one["sets_mark"]
-            cells.append(_seconds(one, phase, r["timeout"]) + (" !" if is_flagged else ""))
+        cells = [seconds_cell(one, phase, r["timeout"]) for one in r["libraries"].values()]
         rows.append((r["problem"]["name"], f"{count:,}", f"{r['d']:,}", *cells))
-    note = f"objective worse by more than {OBJECTIVE_TOL:g}, or infeasible: sets no mark"
-    return "\n".join([f"\nSeconds to {phase} (! {note})", *_aligned(rows)])
+    return rows
 
 
-def _ratio_table(results, summary, phase):
+def ratio_rows(results, summary, phase):
     ours = _ours(results)
     columns = [(name, key) for name in ours for key in ("over_fastest", "over_libsvm")]
     is_first = [key == "over_fastest" for _, key in columns]
-    names = [_short(name) for name, _ in columns]
+    names = [short_name(name) for name, _ in columns]
     rows = [
-        ["", *(name if first else "" for name, first in zip(names, is_first, strict=True)), ""],
-        ["problem", *("peer" if first else "LIBSVM" for first in is_first), "fastest peer"],
+        [
+            "",
+            *(name if first else "" for name, first in zip(names, is_first, strict=True)),
+            "fastest",
+        ],
+        ["problem", *("peer" if first else "LIBSVM" for first in is_first), "peer"],
     ]
     for r in results:
         lines = r["ratios"][phase]
         peers = [line["fastest_peer"] for line in lines.values() if line and line["fastest_peer"]]
-        cells = [_ratio(lines.get(name), key) for name, key in columns]
+        cells = [ratio(lines.get(name), key) for name, key in columns]
         rows.append([r["problem"]["name"], *cells, peers[0] if peers else "-"])
-    means = [_number(summary[phase][name][key], "{:.2f}") for name, key in columns]
+    means = [number(summary[phase][name][key], "{:.2f}") for name, key in columns]
     rows.append(["geometric mean", *means, ""])
-    title = f"\n{phase.capitalize()}: seconds of the fastest peer, and of LIBSVM, over ours"
-    return "\n".join([title, *_aligned(rows)])
+    return rows
 
 
-def _quality_table(results):
-    ours = _ours(results)
-    whats = ("difference", "violation")
+def quality_rows(results):
+    ours, whats = _ours(results), ("difference", "violation")
     rows = [
-        ["", *(_short(name) if what == whats[0] else "" for name in ours for what in whats)],
+        ["", *(short_name(name) if what == whats[0] else "" for name in ours for what in whats)],
         ["problem", *(what for _ in ours for what in whats)],
     ]
     for r in results:
-        cells = []
-        for name in ours:
-            one = r["libraries"][name]
-            cells.append(_number(one["objective_difference"], "{:.1e}"))
-            cells.append(_number((one["check"] or {}).get("kkt_violation"), "{:.1e}"))
+        outcomes = [r["libraries"][name] for name in ours]
+        cells = [cell for one in outcomes for cell in (difference(one), violation(one))]
         rows.append([r["problem"]["name"], *cells])
-    title = "\nOurs: objective relative to the best found, and KKT violation, recomputed"
-    return "\n".join([title, *_aligned(rows)])
+    return rows
+
+
+def rows_of(results, cell):
+    """A row for every problem with ``cell`` of every library's outcome."""
+    rows = [("problem", *map(short_name, results[0]["libraries"]))]
+    return rows + [(r["problem"]["name"], *map(cell, r["libraries"].values())) for r in results]
+
+
+def difference(outcome):
+    return number(outcome["objective_difference"], "{:.1e}")
+
+
+def violation(outcome):
+    return number((outcome["check"] or {}).get("kkt_violation"), "{:.1e}")
+
+
+def peak_memory(outcome):
+    return number(outcome["peak_memory_mb"], "{:,.0f}")
 
 
 def _ours(results):
     return [name for name in (results[0]["libraries"] if results else ()) if runners.is_ours(name)]
 
 
-def _short(name):
+def short_name(name):
     return name.replace("maxmargin_", "ours_")
 
 
@@ -258,23 +299,35 @@ def _geometric_mean(values):
     return math.exp(sum(map(math.log, values)) / len(values)) if values else None
 
 
-def _seconds(outcome, phase, timeout):
-    timed_out = outcome["timed_out"] if phase == "fit" else outcome.get("predict_timed_out")
-    return f">{timeout:g}" if timed_out else _number(outcome[f"{phase}_seconds"])
+def timed_out(outcome, phase):
+    return outcome["timed_out"] if phase == "fit" else outcome.get("predict_timed_out", False)
 
 
-def _ratio(line, key):
+def seconds_of(outcome, phase, timeout):
+    seconds = outcome[f"{phase}_seconds"]
+    if timed_out(outcome, phase):
+        return f"> {timeout:g}"
+    return number(seconds, "{:,.0f}" if seconds and seconds >= 1000 else "{:.3g}")
+
+
+def seconds_cell(outcome, phase, timeout):
+    """Seconds, with a mark beside those of a result that is worse."""
+    is_flagged = outcome[f"{phase}_seconds"] and not outcome["sets_mark"]
+    return seconds_of(outcome, phase, timeout) + (" !" if is_flagged else "")
+
+
+def ratio(line, key):
     if not line or line[key] is None:
         return "-"
     is_bound = key == "over_libsvm" and line["libsvm_is_lower_bound"]
-    return f"{'>' if is_bound else ''}{line[key]:.2f}"
+    return f"{'> ' if is_bound else ''}{line[key]:.2f}"
 
 
-def _number(value, form="{:.3g}"):
+def number(value, form="{:.3g}"):
     return "-" if value is None else form.format(value)
 
 
-def _aligned(rows):
+def aligned(rows):
     """Lines with the first column to the left and the others to the right."""
     widths = [max(len(str(row[i])) for row in rows) for i in range(len(rows[0]))]
     return [
@@ -284,3 +337,19 @@ def _aligned(rows):
         ).rstrip()
         for row in rows
     ]
+
+
+def markdown(rows, n_left=1):
+    """A table in Markdown, with the first ``n_left`` columns to the left and the others right."""
+    lines = ["| " + " | ".join(map(str, row)) + " |" for row in rows]
+    lines.insert(1, "|" + "---|" * n_left + "---:|" * (len(rows[0]) - n_left))
+    return "\n".join(lines)
+
+
+def with_one_heading(rows):
+    """The rows with their two headings joined; a blank in the first repeats what is before it."""
+    tops = []
+    for top in rows[0]:
+        tops.append(top or (tops[-1] if tops else ""))
+    joined = [f"{top} {below}".strip() for top, below in zip(tops, rows[1], strict=True)]
+    return [joined, *rows[2:]]

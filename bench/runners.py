@@ -1,25 +1,30 @@
 """One measurement in a fresh process: load, prepare, time one fit (and one prediction), save.
 
-``compare.py`` starts this file with a JSON request on standard input. The answer is the JSON file
-named in the request; the model goes to an npz file for verification. Nothing but the fit itself
+``children.py`` starts this file with a JSON request on standard input. The answer is the JSON file
+named in the request; the model can go to an npz file for verification. Nothing but the fit itself
 runs while the clock runs: imports, conversion of the data to the library's own form and a tiny fit
 (threads started, code paged in) come before.
 """
 
+import contextlib
+import ctypes
 import json
 import resource
 import signal
+import statistics
 import sys
 import time
 from dataclasses import fields
 from importlib import metadata
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 import machines as machines_module
 import problems
+import samples
 
 
 class LibsvmRunner:
@@ -164,17 +169,22 @@ class MaxmarginRunner(EstimatorRunner):
         return info
 
 
-# name: (runner, dtype of the data, threads or None for all, runs without being named)
+class Library(NamedTuple):
+    runner: type
+    dtype: type  # of the data
+    n_threads: int | None  # None for all
+
+
 LIBRARIES = {
-    "maxmargin_f64": (MaxmarginRunner, np.float64, None, True),
-    "maxmargin_f32": (MaxmarginRunner, np.float32, None, True),
-    "maxmargin_f64_1t": (MaxmarginRunner, np.float64, 1, True),
-    "maxmargin_f32_1t": (MaxmarginRunner, np.float32, 1, True),
-    "libsvm": (LibsvmRunner, np.float64, None, True),
-    "libsvm_1t": (LibsvmRunner, np.float64, 1, True),
-    "sklearn": (SklearnRunner, np.float64, 1, True),
-    "intelex_f64": (IntelexRunner, np.float64, None, True),
-    "intelex_f32": (IntelexRunner, np.float32, None, True),
+    "maxmargin_f64": Library(MaxmarginRunner, np.float64, None),
+    "maxmargin_f32": Library(MaxmarginRunner, np.float32, None),
+    "maxmargin_f64_1t": Library(MaxmarginRunner, np.float64, 1),
+    "maxmargin_f32_1t": Library(MaxmarginRunner, np.float32, 1),
+    "libsvm": Library(LibsvmRunner, np.float64, None),
+    "libsvm_1t": Library(LibsvmRunner, np.float64, 1),
+    "sklearn": Library(SklearnRunner, np.float64, 1),
+    "intelex_f64": Library(IntelexRunner, np.float64, None),
+    "intelex_f32": Library(IntelexRunner, np.float32, None),
 }
 
 
@@ -182,19 +192,30 @@ def is_ours(library):
     return library.startswith("maxmargin")
 
 
-def peak_memory_mb():
-    """Largest resident size of this process so far.
+def memory_mb(field):
+    """Resident size of this process: "VmRSS" now, "VmHWM" the largest so far.
 
     ru_maxrss survives exec on Linux, so in a child it starts at the size of its parent; VmHWM does
-    not.
+    not. Where there is no /proc, both are ru_maxrss.
     """
     try:
         status = Path("/proc/self/status").read_text()
-        kilobytes = next(line for line in status.splitlines() if line.startswith("VmHWM"))
+        kilobytes = next(line for line in status.splitlines() if line.startswith(field))
         return int(kilobytes.split()[1]) / 1024
     except (OSError, StopIteration):
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         return peak / (1024**2 if sys.platform == "darwin" else 1024)
+
+
+def forget_peak_memory():
+    """Start the largest size anew, so that loading leaves no mark on it (Linux).
+
+    What loading has freed goes back to the system first: a fit that takes it again would not grow.
+    """
+    with contextlib.suppress(AttributeError, OSError):
+        ctypes.CDLL(None).malloc_trim(0)
+    with contextlib.suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
 
 
 def timed(call, timeout):
@@ -220,26 +241,38 @@ def warm_up(runner_type, request, dtype, is_sparse):
     runner.predict()
 
 
-def run(request, save):
-    """Carry out ``request``; ``save`` gets the answer after the fit and again after predicting."""
-    runner_type, dtype, _, _ = LIBRARIES[request["library"]]
-    data = problems.load(problems.Problem(**request["problem"]), request["data_folder"])
-    warm_up(runner_type, request, dtype, sp.issparse(data.X))
+def new_runner(request, X, y):
+    """The runner of the library, warmed up and with its data."""
+    runner_type, dtype, _ = LIBRARIES[request["library"]]
+    warm_up(runner_type, request, dtype, sp.issparse(X))
     runner = runner_type(request, dtype)
-    runner.prepare(data.X, data.y)
-    memory_before = peak_memory_mb()
+    runner.prepare(X, y)
+    return runner
+
+
+def fit(request, save):
+    """One timed fit, and one prediction if asked for; saved after the fit and again at the end."""
+    data = problems.load(problems.Problem(**request["problem"]), request["data_folder"])
+    runner = new_runner(request, data.X, data.y)
+    forget_peak_memory()
+    memory_before = memory_mb("VmRSS")
     seconds, _ = timed(runner.fit, request["timeout"])
+    peak = memory_mb("VmHWM")
     answer = {
+        "n": data.X.shape[0],
+        "d": data.X.shape[1],
         "fit_seconds": seconds,
-        "peak_memory_mb": peak_memory_mb(),
-        "peak_memory_before_fit_mb": memory_before,
+        "peak_memory_mb": peak,
+        "fit_memory_mb": peak - memory_before,
+        "data_mb": problems.n_bytes(data.X) / 1024**2,
         **runner.info(),
     }
     machines = runner.machines()
-    machines.save(request["model_file"])
+    if "model_file" in request:
+        machines.save(request["model_file"])
     answer["n_support"] = machines.n_support()
     save(answer)
-    if request["predict"] and data.X_test is not None:
+    if request.get("predict") and data.X_test is not None:
         runner.prepare_predict(data.X_test)
         seconds, labels = timed(runner.predict, request["timeout"])
         answer["predict_seconds"] = seconds
@@ -247,6 +280,34 @@ def run(request, save):
         save(answer)
 
 
+def small_fits(request, save):
+    """Many fits of ``n`` rows one after another, over ten data sets in turn, until the time is up.
+
+    Every data set has its own runner, prepared before: the clock runs around the fits alone.
+    """
+    clouds = [samples.two_clouds(request["n"], request["d"], seed=seed) for seed in range(10)]
+    fitted = [new_runner(request, X, y) for X, y in clouds]
+    seconds = []
+    end = time.perf_counter() + request["timeout"]
+    while len(seconds) < request["fits"] and time.perf_counter() < end:
+        one = fitted[len(seconds) % len(fitted)]
+        begin = time.perf_counter()
+        one.fit()
+        seconds.append(time.perf_counter() - begin)
+    save(
+        {
+            "fits": len(seconds),
+            "mean_us": 1e6 * statistics.mean(seconds),
+            "median_us": 1e6 * statistics.median(seconds),
+            "n_support": fitted[0].machines().n_support(),
+            **fitted[0].info(),
+        }
+    )
+
+
+TASKS = {"fit": fit, "small_fits": small_fits}
+
 if __name__ == "__main__":
     request = json.load(sys.stdin)
-    run(request, lambda answer: Path(request["answer_file"]).write_text(json.dumps(answer)))
+    answer_file = Path(request["answer_file"])
+    TASKS[request["task"]](request, lambda answer: answer_file.write_text(json.dumps(answer)))

@@ -1,12 +1,15 @@
-"""The checks of bench/verify.py against LIBSVM's own figures, and what they must refuse."""
+"""The checks of bench/verify.py against LIBSVM's own figures, and a quick pass of every command."""
 
 import importlib
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+import maxmargin
 
 BENCH = Path(__file__).resolve().parent.parent / "bench"
 C, GAMMA = 10.0, 0.1
@@ -133,3 +136,58 @@ def test_a_worse_peer_sets_no_mark(bench):
     ratios = result["ratios"]["fit"]["maxmargin_f64"]
     assert (ratios["fastest_peer"], ratios["over_fastest"]) == ("intelex_f64", 2.0)
     assert ratios["over_libsvm"] == 6.0
+
+
+@pytest.mark.parametrize("command", ["compare", "cache_size", "small_fits", "memory"])
+def test_quick_pass(bench, monkeypatch, tmp_path, command):
+    pytest.importorskip("sklearn")
+    pytest.importorskip("libsvm.svm")
+    monkeypatch.setenv("PYTHONPATH", str(Path(maxmargin.__file__).parent.parent))
+    file, libraries = tmp_path / "out.json", ["maxmargin_f64", "libsvm_1t"]
+    arguments = ["--quick", "--libraries", ",".join(libraries), "--json", str(file)]
+    if command != "small_fits":
+        arguments += ["--only", "breast_cancer"]
+    assert bench(command).main(arguments) == 0
+    written = json.loads(file.read_text())
+    assert written["benchmark"] == command
+    assert written["machine"]["n_cpus"] >= 1
+    assert written["results"]
+    for result in written["results"]:
+        outcomes = result["sizes" if command == "cache_size" else "libraries"].values()
+        assert [len(one["measurements"]) for one in outcomes] == [1] * len(outcomes)
+
+
+def test_a_failing_library_is_reported_and_not_tried_again(bench, capsys, monkeypatch, tmp_path):
+    monkeypatch.setenv("PYTHONPATH", str(Path(maxmargin.__file__).parent.parent))
+    np.savez(tmp_path / "heart_scale.npz", X=np.full((4, 2), np.nan), y=[0, 1, 0, 1])
+    arguments = ["--data", str(tmp_path), "--only", "heart_scale", "--libraries", "maxmargin_f64"]
+    assert bench("memory").main([*arguments, "--cache-mb", "16"]) == 1
+    assert "maxmargin_f64: exit code 1" in capsys.readouterr().out
+
+
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="needs Linux")
+def test_growth_of_memory_is_that_since_the_start_of_the_fit(bench):
+    runners = bench("runners")
+    np.ones(1 << 25)  # 256 MB, as loading takes for a moment
+    runners.forget_peak_memory()
+    before = runners.memory_mb("VmRSS")
+    held = np.ones(1 << 23)
+    assert held.nbytes / 2**20 - 1 < runners.memory_mb("VmHWM") - before < 80
+
+
+@pytest.mark.parametrize(
+    ("seconds", "worst", "size"),
+    [
+        ([8.0, 4.0, 2.0, 2.0], 1.0, 64),
+        ([8.0, 4.0, 6.0, 5.0], 1.5, 16),
+        ([8.0, 4.0, None, 2.0], 50.0, 16),  # at the time limit
+        ([8.0, 10.0, 9.0, 12.0], 1.5, 64),
+    ],
+)
+def test_cliffs_are_seen(bench, seconds, worst, size):
+    sizes = {
+        str(mb): {"fit_seconds": value, "timed_out": value is None, "error": None}
+        for mb, value in zip([1, 4, 16, 64], seconds, strict=True)
+    }
+    result = {"sizes": sizes, "timeout": 200.0}
+    assert bench("cache_size").worst_ratio(result) == (worst, size)
