@@ -50,24 +50,28 @@ def test_small_problems_reach_the_optimum_of_a_dense_qp(n, kernel):
     assert result["dual_objective"][0] == pytest.approx(objective, rel=1e-12, abs=1e-12)
 
 
+# Objectives that come from float32 kernel values share a part of their rounding.
+@pytest.mark.parametrize(("precision", "rounding"), [("float64", 1e-9), ("float32", 6e-8)])
 @pytest.mark.parametrize("shrinking", [False, True])
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize(("n", "C"), [(2500, 1.0), (6001, 0.3), (3000, 100.0)])
-def test_the_certificate_is_true(n, C, sparse, shrinking):
+def test_the_certificate_is_true(n, C, sparse, shrinking, precision, rounding):
     X, y = problem(n, 6, seed=1, flip=0.03)
     if sparse:
         X = np.where(np.abs(X) > 0.8, X, 0.0)
         S = sp.csr_matrix(X)
         data = (S.data, S.indices, S.indptr, X.shape[1])
-    result = fit(data if sparse else X, y, C=C, shrinking=shrinking, tol=1e-3)
+    result = fit(
+        data if sparse else X, y, C=C, shrinking=shrinking, tol=1e-3, precision=precision
+    )
     beta, signs, b = signed(result, y)
     K = kernel_matrix(X, X, gamma=0.5)
     upper = np.full(n, C)
     objective = c_svc_checks(K, signs, beta, b, upper, 1e-3)
     assert result["stop_reason"] == ["converged"]
-    assert result["dual_objective"][0] == pytest.approx(objective, rel=1e-9)
+    assert result["dual_objective"][0] == pytest.approx(objective, rel=rounding)
     assert result["primal_objective"][0] == pytest.approx(
-        primal_objective(K, signs, beta, b, upper), rel=1e-9
+        primal_objective(K, signs, beta, b, upper), rel=rounding
     )
     violation = kkt_violation(K, signs, beta, upper)
     assert violation < 1e-3

@@ -16,7 +16,7 @@ constexpr index_t kMostDirectLines = 4096;
 // that have the feature, but many times as much. So features of more than this share of the samples
 // belong to the head, and a few hundred more, for which there is room near the processor.
 constexpr double kHeadShare = 0.05;
-constexpr std::int32_t kLeastHead = 512;
+constexpr std::int32_t kLeastHead = 1024;
 constexpr std::int32_t kMostHead = 1 << 14;
 
 } // namespace

@@ -9,52 +9,30 @@ template <Real T>
 PackedCsr<T>::PackedCsr(const MatrixView& X, std::span<const index_t> rows, const Scaling& scaling,
                         const FeatureOrder& order, const simd::RealTable<T>& table)
     : n_head_(order.n_head()) {
-  std::vector<T> values;
-  std::vector<std::int32_t> indices;
-  indptr_.reserve(rows.size() + 1);
-  head_ends_.reserve(rows.size());
   half_norms_.reserve(rows.size());
   std::visit(
       [&](const auto& view) {
-        if constexpr (!is_dense<std::decay_t<decltype(view)>>) {
-          std::size_t nnz = 0;
-          for (const index_t i : rows) nnz += view.row_values(i).size();
-          values.reserve(nnz);
-          indices.reserve(nnz);
-        }
-        std::vector<std::pair<std::int32_t, T>> row;
-        for (const index_t i : rows) {
-          row.clear();
-          index_t n_head = 0;
-          for_each_feature<T>(view, i, scaling, [&](index_t k, T x) {
+        for (std::size_t r = 0; r < rows.size(); ++r) {
+          for_each_feature<T>(view, rows[r], scaling, [&](index_t k, T x) {
             if (x == T(0)) return;
-            row.push_back({order(k), x});
-            n_head += row.back().first < order.n_head();
+            const std::int32_t feature = order(k);
+            (feature < order.n_head() ? head_ : tail_).push_back(feature, x);
           });
-          if (!order.keeps_order()) std::sort(row.begin(), row.end());
-          for (const auto& [k, x] : row) {
-            indices.push_back(k);
-            values.push_back(x);
-          }
-          const std::int64_t begin = indptr_.back();
-          indptr_.push_back(static_cast<std::int64_t>(values.size()));
-          head_ends_.push_back(begin + n_head);
-          has_tail_ = has_tail_ || head_ends_.back() != indptr_.back();
-          half_norms_.push_back(
-              table.sparse_half_norm(values.data() + begin, n_head, indptr_.back() - begin));
+          head_.end_row();
+          tail_.end_row();
+          const auto i = static_cast<index_t>(r);
+          half_norms_.push_back(table.sparse_half_norm(head_.row_values(i), head_.row_size(i),
+                                                       tail_.row_values(i), tail_.row_size(i)));
         }
       },
       X);
-  values_ = std::move(values);
-  indices_ = std::move(indices);
 }
 
 template <Real T>
 void PackedCsr<T>::describe(std::span<const index_t> rows, simd::SparseBlock<T>& block) const {
-  block.values = values_.data();
-  block.indices = indices_.data();
-  block.indptr = indptr_.data();
-  block.head_ends = head_ends_.data();
+  block.values = head_.values.data();
+  block.indices = head_.indices.data();
+  block.indptr = head_.indptr.data();
   block.half_norms = half_norms_.data();
   block.rows = rows.data();
   block.n_rows = static_cast<index_t>(rows.size());
@@ -65,15 +43,16 @@ void TailIndex<T>::build(const PackedCsr<T>& samples, std::span<const index_t> c
   for (const std::int32_t k : used_) number_[k] = 0;
   used_.clear();
   begin_.assign(2, 0);
+  const SparseRows<T>& tail = samples.tail();
   const index_t n_columns = static_cast<index_t>(columns.size());
   // visit(column, entry of the samples)
   const auto for_each_entry = [&](const auto& visit) {
     for (index_t c = 0; c < n_columns; ++c)
-      for (std::int64_t e = samples.head_end(columns[c]); e < samples.row_end(columns[c]); ++e)
+      for (std::int64_t e = tail.indptr[columns[c]]; e < tail.indptr[columns[c] + 1]; ++e)
         visit(c, e);
   };
   for_each_entry([&](index_t, std::int64_t e) {
-    const std::int32_t k = samples.indices()[e];
+    const std::int32_t k = tail.indices[e];
     if (static_cast<std::size_t>(k) >= number_.size()) number_.resize(k + 1, 0);
     if (number_[k] == 0) {
       used_.push_back(k);
@@ -87,9 +66,9 @@ void TailIndex<T>::build(const PackedCsr<T>& samples, std::span<const index_t> c
   values_.resize(columns_.size());
   // List k fills up from begin_[k], which ends where list k + 1 begins.
   for_each_entry([&](index_t c, std::int64_t e) {
-    const index_t at = begin_[number_[samples.indices()[e]]]++;
+    const index_t at = begin_[number_[tail.indices[e]]]++;
     columns_[at] = static_cast<std::int32_t>(c);
-    values_[at] = samples.values()[e];
+    values_[at] = tail.values[e];
   });
 }
 
@@ -106,28 +85,32 @@ void QueryTable<T>::set(const PackedCsr<T>& source, std::span<const index_t> row
   const index_t size = source.n_head() * kQueries;
   if (lines_.size() != size)
     lines_ = AlignedBuffer<T>::zeros(size);
+  else if (static_cast<index_t>(used_.size()) > source.n_head()) // a line may be used many times
+    std::fill_n(lines_.data(), size, T(0));
   else
     for (const std::int32_t k : used_) std::fill_n(lines_.data() + k * kQueries, kQueries, T(0));
   used_.clear();
   std::fill_n(half_norms_, kQueries, T(0));
   n_queries_ = static_cast<index_t>(rows.size());
   for (std::size_t q = 0; q < rows.size(); ++q) {
-    for (std::int64_t e = source.row_begin(rows[q]); e < source.head_end(rows[q]); ++e) {
-      const std::int32_t k = source.indices()[e];
+    const SparseRows<T>& head = source.head();
+    for (std::int64_t e = head.indptr[rows[q]]; e < head.indptr[rows[q] + 1]; ++e) {
+      const std::int32_t k = head.indices[e];
       used_.push_back(k);
-      lines_[k * kQueries + static_cast<index_t>(q)] = source.values()[e];
+      lines_[k * kQueries + static_cast<index_t>(q)] = head.values[e];
     }
     half_norms_[q] = source.half_norm(rows[q]);
   }
   cursors_.clear();
   has_tail_ = false;
+  const SparseRows<T>& tail = source.tail();
   for (std::size_t q = 0; q < rows.size(); ++q)
-    for (std::int64_t e = source.head_end(rows[q]); e < source.row_end(rows[q]); ++e) {
-      const auto list = index.list(source.indices()[e]);
+    for (std::int64_t e = tail.indptr[rows[q]]; e < tail.indptr[rows[q] + 1]; ++e) {
+      const auto list = index.list(tail.indices[e]);
       if (!list.columns.empty())
         cursors_.push_back({list.columns.data(), list.values,
                             static_cast<std::int32_t>(list.columns.size()),
-                            static_cast<std::int32_t>(q), source.values()[e]});
+                            static_cast<std::int32_t>(q), tail.values[e]});
     }
 }
 

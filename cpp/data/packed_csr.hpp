@@ -10,35 +10,44 @@
 
 namespace maxmargin {
 
-// Samples in the form that sparse_block reads: the non-zero values in the solver's type, 32-bit
-// feature numbers that ascend in every row, those of the head first, and half squared norms.
+// Rows of non-zero values with their feature numbers.
+template <Real T> struct SparseRows {
+  std::vector<T> values;
+  std::vector<std::int32_t> indices;
+  std::vector<std::int64_t> indptr{0};
+
+  index_t row_size(index_t i) const { return indptr[i + 1] - indptr[i]; }
+  void push_back(std::int32_t feature, T value) {
+    indices.push_back(feature);
+    values.push_back(value);
+  }
+  void end_row() { indptr.push_back(static_cast<std::int64_t>(values.size())); }
+  const T* row_values(index_t i) const { return values.data() + indptr[i]; }
+};
+
+// Samples in the form that sparse_block reads, in the solver's type, with half squared norms. Head
+// and tail lie apart, since every product reads the one and few the other.
 template <Real T> class PackedCsr {
  public:
   PackedCsr() = default;
   PackedCsr(const MatrixView& X, std::span<const index_t> rows, const Scaling& scaling,
             const FeatureOrder& order, const simd::RealTable<T>& table);
 
-  index_t rows() const { return static_cast<index_t>(head_ends_.size()); }
+  index_t rows() const { return static_cast<index_t>(half_norms_.size()); }
   index_t n_head() const { return n_head_; } // features
-  bool has_tail() const { return has_tail_; }
-  const T* values() const { return values_.data(); }
-  const std::int32_t* indices() const { return indices_.data(); }
+  const SparseRows<T>& head() const { return head_; }
+  const SparseRows<T>& tail() const { return tail_; }
+  bool has_tail() const { return !tail_.values.empty(); }
   T half_norm(index_t i) const { return half_norms_[i]; }
-  index_t row_size(index_t i) const { return indptr_[i + 1] - indptr_[i]; }
-  std::int64_t row_begin(index_t i) const { return indptr_[i]; }
-  std::int64_t head_end(index_t i) const { return head_ends_[i]; }
-  std::int64_t row_end(index_t i) const { return indptr_[i + 1]; }
+  index_t row_size(index_t i) const { return head_.row_size(i) + tail_.row_size(i); }
 
   // Fills in the side of the block that these samples are, for the given rows of them.
   void describe(std::span<const index_t> rows, simd::SparseBlock<T>& block) const;
 
  private:
   index_t n_head_ = 0;
-  bool has_tail_ = false;
-  std::vector<T> values_;
-  std::vector<std::int32_t> indices_;
-  std::vector<std::int64_t> indptr_{0};
-  std::vector<std::int64_t> head_ends_;
+  SparseRows<T> head_;
+  SparseRows<T> tail_;
   std::vector<T> half_norms_;
 };
 

@@ -30,8 +30,14 @@ double largest_magnitude(const MatrixView& X, const Scaling& scaling) {
   return largest;
 }
 
-// The share of entries that are not zero (of a sparse matrix: that are stored).
-double density(const MatrixView& X) {
+// A product of sparse samples costs a load, but their zeros cost nothing. A dense copy of denser
+// sparse samples is no larger than they are.
+constexpr double kDenseAsSparse = 0.4;
+constexpr double kSparseAsDense = 2.0 / 3.0;
+
+} // namespace
+
+double density_of(const MatrixView& X) {
   index_t nnz = 0;
   std::visit(
       [&](const auto& view) {
@@ -46,15 +52,8 @@ double density(const MatrixView& X) {
   return size > 0 ? static_cast<double>(nnz) / size : 1.0;
 }
 
-// A product of sparse samples costs a load, but their zeros cost nothing. A dense copy of denser
-// sparse samples is no larger than they are.
-constexpr double kDenseAsSparse = 0.4;
-constexpr double kSparseAsDense = 2.0 / 3.0;
-
-} // namespace
-
-bool packs_sparse(const MatrixView& X) {
-  return density(X) < (is_sparse(X) ? kSparseAsDense : kDenseAsSparse);
+bool packs_sparse(const MatrixView& X, double density) {
+  return density < (is_sparse(X) ? kSparseAsDense : kDenseAsSparse);
 }
 
 double Scaling::factor() const {

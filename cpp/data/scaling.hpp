@@ -23,9 +23,13 @@ struct Scaling {
 // the largest magnitude left to about 1.
 Scaling scaling_of(const MatrixView& X, bool centred);
 
-// Whether the samples are packed as sparse ones, however they are stored: mostly zero dense samples
-// are cheaper so, and sparse samples with hardly a zero gain nothing from it and cannot be centred.
-bool packs_sparse(const MatrixView& X);
+// The share of entries that are not zero (of a sparse matrix: that are stored).
+double density_of(const MatrixView& X);
+
+// Whether samples of this density are packed as sparse ones, however they are stored: mostly zero
+// dense samples are cheaper so, and sparse samples with hardly a zero gain nothing from it and
+// cannot be centred.
+bool packs_sparse(const MatrixView& X, double density);
 
 // Calls visit(feature, packed value) for the stored features of sample i; any other feature k of a
 // sparse sample packs to packed_zero.

@@ -40,6 +40,7 @@ template <Real T> void KernelMatrix<T>::open_cache() {
     closed_misses_ += cache_->misses();
     cache_.reset();
   }
+  if (rows().stored_row(0) != nullptr) return; // a cache already
   const bool is_near = size() <= kNearBytes / index_t{sizeof(T)} / size();
   stores_rows_ = is_near || rows().products_per_value() >= kCheapProducts;
   if (!stores_rows_) return;
@@ -64,6 +65,7 @@ void KernelMatrix<T>::square(std::span<const index_t> rows, T* out, index_t stri
 template <Real T>
 void KernelMatrix<T>::add_rows(std::span<const index_t> rows, std::span<const double> coef,
                                double* out, std::span<const char> will_return) {
+  if (this->rows().stored_row(0) != nullptr) return add_stored(rows, coef, out);
   if (!stores_rows_ && this->rows().adds_directly()) return add_directly(size(), rows, coef, out);
   // No more at a time than the cache holds, so that none of a piece evicts another of it.
   const std::size_t step = cache_ ? static_cast<std::size_t>(cache_->capacity()) : rows.size();
@@ -86,6 +88,18 @@ template <Real T> int KernelMatrix<T>::threads_for(std::size_t n_rows, index_t n
   const double values = static_cast<double>(n_rows) * static_cast<double>(n_columns);
   const double work = values * (rows().products_per_value() + kFunctionProducts);
   return work < kSmallWork ? 1 : threads_;
+}
+
+template <Real T>
+void KernelMatrix<T>::add_stored(std::span<const index_t> rows, std::span<const double> coef,
+                                 double* out) {
+  std::vector<const T*> pointers;
+  for (const index_t r : rows) pointers.push_back(this->rows().stored_row(r));
+  parallel_ranges(size(), kGrain, threads_for(rows.size(), size()),
+                  [&](index_t begin, index_t end, int) {
+                    table_.add_rows(pointers.data(), coef.data(), static_cast<index_t>(rows.size()),
+                                    out, begin, end);
+                  });
 }
 
 template <Real T>

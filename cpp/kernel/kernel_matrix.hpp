@@ -25,6 +25,9 @@ template <Real T> class KernelMatrix {
 
   index_t size() const { return rows().size(); }
 
+  // The whole matrix where it stands in memory: size() x size() numbers; else nullptr.
+  const T* stored() const { return rows().stored_row(0); }
+
   // out[r * stride + c] = K(rows[r], rows[c]); stride >= rows.size() rounded up to a cache line.
   void square(std::span<const index_t> rows, T* out, index_t stride);
 
@@ -50,6 +53,7 @@ template <Real T> class KernelMatrix {
   KernelRows<T>& rows() const { return restricted_ ? *restricted_ : *all_; }
   void open_cache();
   int threads_for(std::size_t n_rows, index_t n_columns) const;
+  void add_stored(std::span<const index_t> rows, std::span<const double> coef, double* out);
   void add_directly(index_t n_columns, std::span<const index_t> rows, std::span<const double> coef,
                     double* out);
   void add_piece(index_t n_columns, std::span<const index_t> rows, std::span<const double> coef,

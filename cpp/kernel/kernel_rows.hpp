@@ -21,6 +21,9 @@ template <Real T> class KernelRows {
   // Multiplications that one kernel value takes on average, before the kernel's own function.
   double products_per_value() const { return products_per_value_; }
 
+  // A row that stands in memory already, or nullptr; either all do or none.
+  virtual const T* stored_row(index_t) const { return nullptr; }
+
   // Makes the samples of these columns the queries 0 .. rows.size() - 1.
   virtual void gather(std::span<const index_t> rows) = 0;
 

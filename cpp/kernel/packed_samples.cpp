@@ -76,9 +76,15 @@ void KernelRows<T>::add(index_t, index_t, index_t, index_t, const double*, doubl
 }
 
 PackingPlan::PackingPlan(const MatrixView& samples, const KernelParams& params)
-    : X(samples), kernel(params), is_sparse(packs_sparse(samples)),
+    : X(samples), kernel(params), density(density_of(samples)),
+      is_sparse(packs_sparse(samples, density)),
       scaling(scaling_of(samples, !is_sparse && is_translation_invariant(params.type))) {
   if (is_sparse) order = FeatureOrder(samples);
+}
+
+double PackingPlan::products_per_value() const {
+  if (!is_sparse) return static_cast<double>(n_cols(X));
+  return density * static_cast<double>(n_cols(X));
 }
 
 template <Real T>

@@ -20,8 +20,12 @@ inline constexpr index_t kSegmentLane = kLane<float>;
 struct PackingPlan {
   PackingPlan(const MatrixView& X, const KernelParams& kernel);
 
+  // Multiplications that one kernel value takes on average, before the kernel's own function.
+  double products_per_value() const;
+
   MatrixView X;
   KernelParams kernel;
+  double density;
   bool is_sparse;
   Scaling scaling;
   FeatureOrder order; // of sparse ones

@@ -9,7 +9,7 @@ namespace maxmargin {
 namespace {
 
 // The values of one chunk, and what the tails contribute to them, fit the second-level cache.
-constexpr index_t kColumnChunk = 2048;
+constexpr index_t kColumnChunk = 1024;
 
 } // namespace
 

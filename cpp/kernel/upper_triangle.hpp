@@ -3,6 +3,7 @@
 #include "base/control.hpp"
 #include "base/parallel.hpp"
 #include "base/types.hpp"
+#include "simd/dispatch.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -24,14 +25,16 @@ void upper_triangle(index_t n, index_t row_chunk, T* out, index_t stride, int th
     for (index_t r = first; r < first + count; ++r) rows.push_back(out + r * stride + begin);
     evaluate_from(first, count, begin, rows.data(), thread);
   });
-  // The rest by reflection, in squares that stay in the first-level cache.
-  constexpr index_t side = 4 * kLane<T>;
+  // The rest by reflection, a square of whole lines at a time.
+  constexpr index_t side = kLane<T>;
+  const auto transpose = simd::real_table<T>(simd::active_table()).transpose;
   parallel_for((n + side - 1) / side, threads, [&](index_t square_row, int) {
     const index_t first = square_row * side, end = std::min(first + side, n);
-    for (index_t left = 0; left <= first; left += side)
-      for (index_t r = first; r < end; ++r)
-        for (index_t c = left; c < std::min(left + side, r); ++c)
-          out[r * stride + c] = out[c * stride + r];
+    const index_t whole = end == first + side ? first : 0; // columns that whole squares fill
+    for (index_t left = 0; left < whole; left += side)
+      transpose(out + left * stride + first, stride, out + first * stride + left, stride);
+    for (index_t r = first; r < end; ++r)
+      for (index_t c = whole; c < r; ++c) out[r * stride + c] = out[c * stride + r];
   });
 }
 

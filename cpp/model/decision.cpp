@@ -66,7 +66,7 @@ class Decision::Impl {
        const KernelParams& kernel)
       : n_features_(n_cols(support_vectors)), columns_(n_support), parts_(std::move(parts)),
         rho_(rho.begin(), rho.end()), table_(simd::real_table<T>(simd::active_table())),
-        sparse_(packs_sparse(support_vectors)) {
+        sparse_(packs_sparse(support_vectors, density_of(support_vectors))) {
     const index_t n_rows_given = n_rows(support_vectors);
     require(columns_.begin_row.empty() || columns_.begin_row.back() == n_rows_given,
             "n_support does not add up to the number of support vectors");

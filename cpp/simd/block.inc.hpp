@@ -132,7 +132,7 @@ MAXMARGIN_INLINE void sparse_values(const SparseBlock<T>& block, index_t c, Vec<
   const std::int64_t begin = block.indptr[row];
   const std::int32_t* indices = block.indices + begin;
   sparse_sum<W>(
-      block.values + begin, block.head_ends[row] - begin,
+      block.values + begin, block.indptr[row + 1] - begin,
       [&](std::int64_t k, auto v) {
         return V::load(block.table + index_t{indices[k]} * kSparseQueries<T> + v * V::size);
       },
@@ -263,24 +263,25 @@ template <class T> void panel_half_norms(const T* panel, index_t depth, T* half_
 
 // The compiler must not see that all lanes are equal, or it would square one lane and add the
 // result, rounding twice where sparse_block rounds once.
-template <class T> T sparse_half_norm(const T* values, index_t n_head, index_t n) {
+template <class T>
+T sparse_half_norm(const T* head, index_t n_head, const T* tail, index_t n_tail) {
   using V = Vec<T>;
   V sum[1];
   sparse_sum<1>(
-      values, n_head,
+      head, n_head,
       [&](std::int64_t k, auto) {
-        V value = V::fill(values[k]);
+        V value = V::fill(head[k]);
         asm("" : "+m"(value.raw));
         return value;
       },
       sum);
-  T tail = 0;
-  for (index_t k = n_head; k < n; ++k) {
-    T value = values[k];
+  T rest = 0;
+  for (index_t k = 0; k < n_tail; ++k) {
+    T value = tail[k];
     asm("" : "+m"(value));
-    tail = value * values[k] + tail;
+    rest = value * tail[k] + rest;
   }
-  return (sum[0].raw[0] + tail) * T(0.5);
+  return (sum[0].raw[0] + rest) * T(0.5);
 }
 
 } // namespace

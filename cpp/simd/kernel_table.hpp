@@ -36,9 +36,8 @@ template <Real T> struct DenseBlock {
 };
 
 // The same for sparse rows. `table` holds kSparseQueries<T> queries as dense columns: line k has
-// the values that they have at feature k. A row of the data meets it with the entries up to its
-// head end; what the entries after that contribute to the products stands in `tail`, if there are
-// such: tail[c * kSparseQueries<T> + q] for row rows[c] and query q.
+// the values that they have at feature k. What features beyond the table contribute to the products
+// stands in `tail`, if there are such: tail[c * kSparseQueries<T> + q] for row rows[c] and query q.
 template <Real T> inline constexpr index_t kSparseQueries = 2 * kLane<T>;
 
 template <Real T> struct SparseBlock {
@@ -49,10 +48,9 @@ template <Real T> struct SparseBlock {
   const T* values = nullptr;
   const std::int32_t* indices = nullptr;
   const std::int64_t* indptr = nullptr;
-  const std::int64_t* head_ends = nullptr; // by row
-  const T* half_norms = nullptr;           // by row
-  const index_t* rows = nullptr;           // the rows to evaluate
-  index_t n_rows = 0;                      // a multiple of kLane<T>
+  const T* half_norms = nullptr; // by row
+  const index_t* rows = nullptr; // the rows to evaluate
+  index_t n_rows = 0;            // a multiple of kLane<T>
   Epilogue<T> epilogue;
 };
 
@@ -89,10 +87,12 @@ template <Real T> struct RealTable {
   index_t (*scatter)(T x, const T* values, const std::int32_t* columns, index_t n,
                      std::int32_t begin, std::int32_t end, T* tail) = nullptr;
   // Half the squared norms of a panel's rows, summed in the order of dense_block, so that
-  // dot(x, x) - 2 half_norm(x) is exactly 0; likewise for one sparse row, of whose n values the
-  // first n_head are summed by sparse_block and the others by scatter.
+  // dot(x, x) - 2 half_norm(x) is exactly 0; likewise for one sparse row, of whose values
+  // those of the head are summed by sparse_block and the others by scatter.
   void (*panel_half_norms)(const T* panel, index_t depth, T* half_norms) = nullptr;
-  T (*sparse_half_norm)(const T* values, index_t n_head, index_t n) = nullptr;
+  T (*sparse_half_norm)(const T* head, index_t n_head, const T* tail, index_t n_tail) = nullptr;
+  // to[c * to_stride + r] = from[r * from_stride + c] for r, c < kLane<T>.
+  void (*transpose)(const T* from, index_t from_stride, T* to, index_t to_stride) = nullptr;
   T (*dot)(const T* x, const T* y, index_t n) = nullptr;
   void (*axpy)(T a, const T* x, T* y, index_t n) = nullptr; // y += a x
   // out[c] += sum_r coef[r] rows[r][c] for c in [begin, end), added in the order of r, so that the

@@ -40,7 +40,7 @@ template <Real T> void dense_block(const DenseBlock<T>& block) {
 template <Real T> T sparse_value(const SparseBlock<T>& block, index_t r, index_t c) {
   const index_t row = block.rows[c];
   T dot = 0;
-  for (std::int64_t k = block.indptr[row]; k < block.head_ends[row]; ++k)
+  for (std::int64_t k = block.indptr[row]; k < block.indptr[row + 1]; ++k)
     dot += block.values[k] * block.table[block.indices[k] * kSparseQueries<T> + r];
   if (block.tail != nullptr) dot += block.tail[c * kSparseQueries<T> + r];
   return value_of(block.epilogue, dot, block.query_half_norms[r] + block.half_norms[row]);
@@ -78,11 +78,16 @@ template <Real T> void panel_half_norms(const T* panel, index_t depth, T* half_n
   }
 }
 
-template <Real T> T sparse_half_norm(const T* values, index_t n_head, index_t n) {
-  T head = 0, tail = 0;
-  for (index_t k = 0; k < n_head; ++k) head += values[k] * values[k];
-  for (index_t k = n_head; k < n; ++k) tail += values[k] * values[k];
-  return (head + tail) / 2;
+template <Real T> T sparse_half_norm(const T* head, index_t n_head, const T* tail, index_t n_tail) {
+  T sum = 0, rest = 0;
+  for (index_t k = 0; k < n_head; ++k) sum += head[k] * head[k];
+  for (index_t k = 0; k < n_tail; ++k) rest += tail[k] * tail[k];
+  return (sum + rest) / 2;
+}
+
+template <Real T> void transpose(const T* from, index_t from_stride, T* to, index_t to_stride) {
+  for (index_t r = 0; r < kLane<T>; ++r)
+    for (index_t c = 0; c < kLane<T>; ++c) to[c * to_stride + r] = from[r * from_stride + c];
 }
 
 template <Real T> T dot(const T* x, const T* y, index_t n) {
@@ -176,6 +181,7 @@ template <Real T> constexpr RealTable<T> real_table() {
   table.scatter = scatter<T>;
   table.panel_half_norms = panel_half_norms<T>;
   table.sparse_half_norm = sparse_half_norm<T>;
+  table.transpose = transpose<T>;
   table.dot = dot<T>;
   table.axpy = axpy<T>;
   table.add_rows = add_rows<T>;

@@ -49,6 +49,20 @@ template <class T> void axpy_wide(double a, const T* x, double* w, index_t n) {
   axpy_as(a, x, w, n);
 }
 
+// In squares of as many lines as fill the registers.
+template <class T>
+void transpose_square(const T* from, index_t from_stride, T* to, index_t to_stride) {
+  using V = Vec<T>;
+  constexpr index_t side = V::size;
+  for (index_t r = 0; r < kLane<T>; r += side)
+    for (index_t c = 0; c < kLane<T>; c += side) {
+      V square[side];
+      unroll<side>([&](auto k) { square[k] = V::load(from + (r + k) * from_stride + c); });
+      transpose(square);
+      unroll<side>([&](auto k) { square[k].store(to + (c + k) * to_stride + r); });
+    }
+}
+
 // Enough chains to cover the latency of a multiply-add on two units.
 template <class T> index_t fma_chains(index_t steps, T* sink) {
   using V = Vec<T>;

@@ -2,6 +2,7 @@
 
 #include "base/aligned_buffer.hpp"
 #include "base/error.hpp"
+#include "base/random.hpp"
 #include "simd/dispatch.hpp"
 #include "solver/inner_smo.hpp"
 #include "solver/newton.hpp"
@@ -19,6 +20,10 @@ namespace {
 // wastes steps on a block that the next one changes.
 constexpr double kInnerShare = 0.1;
 
+// Up to this many variables, all are one block: its kernel matrix costs less than choosing. So are
+// those whose kernel matrix stands in memory already.
+constexpr index_t kLargestOneBlock = 256;
+
 constexpr index_t kStepsBetweenLooks = 1 << 15; // pair steps from one look at the clock to the next
 
 template <Real T> class BlockSmo {
@@ -27,7 +32,8 @@ template <Real T> class BlockSmo {
            Control& control, const ExactSums* exact)
       : problem_(problem), kernel_(kernel), options_(options), control_(control), state_(problem),
         shrinker_(state_, kernel), working_set_(problem.size()),
-        max_iter_(options.max_iter >= 0 ? options.max_iter : default_max_iter(problem.size())) {
+        max_iter_(options.max_iter >= 0 ? options.max_iter : default_max_iter(problem.size())),
+        in_one_block_(state_.n <= kLargestOneBlock || kernel.stored() != nullptr) {
     if (exact != nullptr) refinement_.emplace(*exact);
   }
 
@@ -45,8 +51,9 @@ template <Real T> class BlockSmo {
         if (is_final(solution, ends)) break;
       }
       if (limit_reached(solution)) break;
-      const std::vector<index_t>& set = working_set_.select(state_.view(), ends);
-      const bool has_moved = solve_on(set, ends.up - ends.low, solution);
+      const bool has_moved = in_one_block_ ? solve_whole(solution)
+                                           : solve_on(working_set_.select(state_.view(), ends),
+                                                      ends.up - ends.low, solution);
       if (!has_moved && !limit_reached(solution)) {
         if (!shrinker_.is_shrunk()) {
           solution.stop_reason = refinement_ ? StopReason::imprecise : StopReason::stalled;
@@ -55,7 +62,7 @@ template <Real T> class BlockSmo {
         unshrink(); // the others may still move
       }
       ends = violation();
-      if (options_.shrinking && shrinker_.shrink(ends, options_.tol)) {
+      if (options_.shrinking && !in_one_block_ && shrinker_.shrink(ends, options_.tol)) {
         working_set_.renumber(shrinker_.kept());
         ends = violation();
       }
@@ -128,19 +135,49 @@ template <Real T> class BlockSmo {
     working_set_.forget();
   }
 
+  // All variables are one block, whose gradient is the whole gradient. Returns false when none
+  // could move.
+  bool solve_whole(Solution& solution) {
+    const index_t n = state_.n;
+    if (block_.n != n) {
+      if (kernel_.stored() != nullptr) {
+        block_.borrow(kernel_.stored(), n);
+      } else {
+        block_.resize(n);
+        kernel_.square(identity_order(n), block_.own.data(), block_.stride);
+      }
+      std::copy_n(state_.lower.data(), n, block_.lower.data());
+      std::copy_n(state_.upper.data(), n, block_.upper.data());
+      set_diagonal();
+    }
+    std::copy_n(state_.beta.data(), n, block_.beta.data());
+    std::copy_n(state_.gradient.data(), n, block_.gradient.data());
+    solve_inner(options_.tol, solution);
+    if (std::equal(state_.beta.data(), state_.beta.data() + n, block_.beta.data())) return false;
+    std::copy_n(block_.beta.data(), n, state_.beta.data());
+    std::copy_n(block_.gradient.data(), n, state_.gradient.data());
+    return true;
+  }
+
+  void set_diagonal() {
+    for (index_t k = 0; k < block_.n; ++k) {
+      block_.diagonal[k] = static_cast<double>(block_.kernel[k * block_.stride + k]);
+      if (!(std::abs(block_.diagonal[k]) < 1e150)) throw NumericError("kernel values overflow");
+    }
+  }
+
   // Returns false when no variable of the set could move.
   bool solve_on(const std::vector<index_t>& set, double outer_violation, Solution& solution) {
     const index_t n = static_cast<index_t>(set.size());
     block_.resize(n);
-    kernel_.square(set, block_.kernel.data(), block_.stride);
+    kernel_.square(set, block_.own.data(), block_.stride);
     for (index_t k = 0; k < n; ++k) {
       block_.beta[k] = state_.beta[set[k]];
       block_.gradient[k] = state_.gradient[set[k]];
       block_.lower[k] = state_.lower[set[k]];
       block_.upper[k] = state_.upper[set[k]];
-      block_.diagonal[k] = static_cast<double>(block_.kernel[k * block_.stride + k]);
-      if (!(std::abs(block_.diagonal[k]) < 1e150)) throw NumericError("kernel values overflow");
     }
+    set_diagonal();
     const double inner_tol = std::max(kInnerShare * outer_violation, 0.5 * options_.tol);
     solve_inner(inner_tol, solution);
 
@@ -199,6 +236,7 @@ template <Real T> class BlockSmo {
   std::vector<double> delta_;
   std::vector<char> is_free_;
   index_t max_iter_;
+  bool in_one_block_;
 };
 
 } // namespace

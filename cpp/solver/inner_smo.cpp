@@ -25,7 +25,14 @@ template <Real T> void BlockProblem<T>::resize(index_t size) {
   const index_t padded = round_up(size, kLane<T>);
   // Rows a whole number of small pages apart would fall on the same lines of the first-level cache.
   stride = padded % (8 * kLane<T>) == 0 ? padded + kLane<T> : padded;
-  kernel.resize_discard(n * stride);
+  own.resize_discard(n * stride);
+  kernel = own.data();
+}
+
+template <Real T> void BlockProblem<T>::borrow(const T* matrix, index_t size) {
+  BlockVariables::resize(size);
+  stride = size;
+  kernel = matrix;
 }
 
 template <Real T>
@@ -38,10 +45,10 @@ index_t solve_block(BlockProblem<T>& block, double tol, index_t max_iter, Contro
   simd::Violation ends = simd::active_table().select_first(view);
   while (n_iter < max_iter && ends.up - ends.low >= tol) {
     const index_t i = ends.i;
-    const T* row_i = block.kernel.data() + i * block.stride;
+    const T* row_i = block.kernel + i * block.stride;
     const index_t j = table.select_second(view, row_i, i, ends.up);
     if (j < 0) break;
-    const T* row_j = block.kernel.data() + j * block.stride;
+    const T* row_j = block.kernel + j * block.stride;
     double curvature = block.diagonal[i] + block.diagonal[j] - 2.0 * static_cast<double>(row_i[j]);
     if (!(curvature > 0.0)) curvature = simd::kTau;
     const double room_i = block.upper[i] - beta[i], room_j = beta[j] - block.lower[j];

@@ -23,8 +23,12 @@ template <Real T> class BlockProblem : public BlockVariables {
  public:
   void resize(index_t n);
 
+  // Takes a matrix that stands elsewhere.
+  void borrow(const T* matrix, index_t n);
+
   index_t stride = 0;
-  AlignedBuffer<T> kernel; // n x stride
+  AlignedBuffer<T> own;      // n x stride, unless borrowed
+  const T* kernel = nullptr; // own or borrowed
 };
 
 // Sequential minimal optimisation on the block: the pair of the most violating variable and the

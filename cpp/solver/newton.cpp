@@ -95,7 +95,7 @@ template <Real T> bool NewtonStep::factor(const BlockProblem<T>& block) {
   free_kernel_.resize_discard(n * n);
   double largest = 0.0;
   for (index_t i = 0; i < n; ++i) {
-    const T* row = block.kernel.data() + free_[i] * block.stride;
+    const T* row = block.kernel + free_[i] * block.stride;
     for (index_t j = 0; j <= i; ++j) free_kernel_[i * n + j] = static_cast<double>(row[free_[j]]);
     largest = std::max(largest, static_cast<double>(row[free_[i]]));
   }
@@ -168,7 +168,7 @@ template <Real T> void NewtonStep::apply(BlockProblem<T>& block, const Vector& s
   std::vector<const T*> rows;
   for (std::size_t k = 0; k < free_.size(); ++k) {
     const index_t t = free_[k];
-    rows.push_back(block.kernel.data() + t * block.stride);
+    rows.push_back(block.kernel + t * block.stride);
     block.beta[t] = std::clamp(block.beta[t] + step[k], block.lower[t], block.upper[t]);
   }
   for (std::size_t i = 0; i < held_.size(); ++i) {

@@ -33,6 +33,17 @@ double rho_of(const Solution& solution, const DualProblem& problem) {
   return n_free > 0 ? sum / static_cast<double>(n_free) : -(solution.up + solution.low) / 2.0;
 }
 
+template <Real T>
+std::unique_ptr<KernelRows<T>> kernel_rows(const TrainingSamples& samples,
+                                           std::span<const index_t> segments,
+                                           const KernelOptions& kernel) {
+  if (kernel.whole_matrix == nullptr) return samples.rows<T>(segments, kernel.threads);
+  if constexpr (std::is_same_v<T, float>)
+    return samples.stored_rows(segments, kernel.whole_matrix->narrow);
+  else
+    return samples.stored_rows(segments, kernel.whole_matrix->wide);
+}
+
 } // namespace
 
 BinarySvc train_c_svc(const TrainingSamples& samples, std::span<const index_t> segments,
@@ -43,7 +54,7 @@ BinarySvc train_c_svc(const TrainingSamples& samples, std::span<const index_t> s
   BinarySvc machine;
   Certificate& certificate = machine.certificate;
   const auto solve_in = [&]<Real T>(const ExactSums* exact) {
-    KernelMatrix<T> matrix(samples.rows<T>(segments, kernel.threads), kernel.cache_bytes,
+    KernelMatrix<T> matrix(kernel_rows<T>(samples, segments, kernel), kernel.cache_bytes,
                            kernel.threads, control);
     SolverOptions left = options;
     if (left.max_iter >= 0) left.max_iter -= certificate.n_iter;

@@ -16,6 +16,12 @@ struct KernelOptions {
   std::size_t cache_bytes = std::size_t{200} << 20;
   int threads = 0;         // 0: OpenMP's default
   bool in_float32 = false; // with refinement in float64, and float64 throughout where that fails
+  // Where the whole kernel matrix is to be computed beforehand, room for it.
+  struct Memory {
+    AlignedBuffer<float> narrow;
+    AlignedBuffer<double> wide;
+  };
+  Memory* whole_matrix = nullptr;
 };
 
 // What was reached by one fit. The violation is that of float64 kernel values. The objectives come

@@ -13,6 +13,13 @@ namespace {
 // one after the other with all threads, since then the work inside a pair divides well.
 constexpr index_t kSmallPair = 6000;
 
+// Pairs of no more rows may have their whole kernel matrix computed beforehand. With the matrices
+// of the classes with themselves shared by all pairs, that costs a quarter of a matrix for a pair;
+// row by row, it costs the share of the rows that are asked for, and the solver's square blocks.
+constexpr index_t kLargestStored = 2048;
+constexpr double kWorthAllRows = 0.2;
+constexpr double kWorthStoring = 32.0; // products; cheaper values are computed anew
+
 // Below so many rows, float64 costs no more.
 constexpr index_t kSmallestFloat32 = 256;
 // float32 values serve where their errors sum up to less than this share of the tolerance over so
@@ -52,18 +59,38 @@ class OneVsOne {
     const bool side_by_side = n_pairs >= 2 * threads_ && largest_pair() < kSmallPair;
     const int outer = side_by_side ? threads_ : 1;
     const int inner = side_by_side ? 1 : threads_;
-    parallel_for(n_pairs, outer, [&](index_t p, int) {
-      machines[p] = train(pairs_[p], options_.cache_bytes / static_cast<std::size_t>(outer), inner);
+    // The first pair tells how many of the kernel rows the others will ask for.
+    machines[0] = train(pairs_[0], options_.cache_bytes, threads_, nullptr);
+    const double rows_share = static_cast<double>(machines[0].certificate.kernel_rows) /
+                              static_cast<double>(machines[0].beta.size());
+    const bool stores_all = side_by_side && rows_share > kWorthAllRows &&
+                            samples_.products_per_value() > kWorthStoring && diagonals_fit();
+    std::vector<KernelOptions::Memory> memory(static_cast<std::size_t>(outer));
+    parallel_for(n_pairs - 1, outer, [&](index_t p, int thread) {
+      const Pair& pair = pairs_[p + 1];
+      const bool is_stored = stores_all && n_columns(pair) <= kLargestStored;
+      machines[p + 1] = train(pair, options_.cache_bytes / static_cast<std::size_t>(outer), inner,
+                              is_stored ? &memory[thread] : nullptr);
     });
     return assemble(machines);
   }
 
  private:
+  index_t n_columns(const Pair& pair) const {
+    return samples_.n_columns(pair.first) + samples_.n_columns(pair.second);
+  }
+
   index_t largest_pair() const {
     index_t largest = 0;
-    for (const Pair& pair : pairs_)
-      largest = std::max(largest, samples_.n_columns(pair.first) + samples_.n_columns(pair.second));
+    for (const Pair& pair : pairs_) largest = std::max(largest, n_columns(pair));
     return largest;
+  }
+
+  bool diagonals_fit() const {
+    std::size_t values = 0;
+    for (index_t s = 0; s < samples_.n_segments(); ++s)
+      values += static_cast<std::size_t>(samples_.n_columns(s) * samples_.n_columns(s));
+    return values * (in_float32_ ? sizeof(float) : sizeof(double)) <= options_.cache_bytes / 2;
   }
 
   // The errors of the values, times the coefficients, add up like a random walk over the support
@@ -77,7 +104,8 @@ class OneVsOne {
            kErrorShare * options_.solver.tol;
   }
 
-  BinarySvc train(const Pair& pair, std::size_t cache_bytes, int threads) {
+  BinarySvc train(const Pair& pair, std::size_t cache_bytes, int threads,
+                  KernelOptions::Memory* whole_matrix) {
     std::vector<double> y, C;
     for (const index_t c : {pair.first, pair.second}) {
       for (const index_t row : samples_.segment(c)) C.push_back(C_[row]);
@@ -86,7 +114,7 @@ class OneVsOne {
     }
     const index_t segments[] = {pair.first, pair.second};
     control_.poll();
-    return train_c_svc(samples_, segments, y, C, {cache_bytes, threads, in_float32_},
+    return train_c_svc(samples_, segments, y, C, {cache_bytes, threads, in_float32_, whole_matrix},
                        options_.solver, control_);
   }
 

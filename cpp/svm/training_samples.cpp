@@ -1,5 +1,9 @@
 #include "svm/training_samples.hpp"
 
+#include "base/random.hpp"
+#include "kernel/stored_kernel_rows.hpp"
+#include "simd/dispatch.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
@@ -15,10 +19,8 @@ std::vector<T> kernel_of(const PackingPlan& plan, const std::vector<index_t>& sa
   const auto packed = pack_samples<T>(plan, {samples}, 1, control);
   const index_t segments[] = {0};
   const auto rows = packed->rows(segments, 1);
-  std::vector<index_t> all(samples.size());
-  for (std::size_t k = 0; k < all.size(); ++k) all[k] = static_cast<index_t>(k);
-  std::vector<T> values(all.size() * static_cast<std::size_t>(rows->size()));
-  rows->gather(all);
+  std::vector<T> values(samples.size() * static_cast<std::size_t>(rows->size()));
+  rows->gather(identity_order(static_cast<index_t>(samples.size())));
   rows->square(values.data(), rows->size(), 1, control);
   return values;
 }
@@ -27,7 +29,8 @@ std::vector<T> kernel_of(const PackingPlan& plan, const std::vector<index_t>& sa
 
 TrainingSamples::TrainingSamples(const MatrixView& X, std::vector<std::vector<index_t>> segments,
                                  const KernelParams& kernel, int threads, Control& control)
-    : plan_(X, kernel), segments_(std::move(segments)), threads_(threads), control_(control) {}
+    : plan_(X, kernel), segments_(std::move(segments)), threads_(threads), control_(control),
+      float_(segments_.size()), double_(segments_.size()) {}
 
 template <Real T> TrainingSamples::Packed<T>& TrainingSamples::packed() const {
   if constexpr (std::is_same_v<T, float>)
@@ -43,6 +46,51 @@ std::unique_ptr<KernelRows<T>> TrainingSamples::rows(std::span<const index_t> se
   std::call_once(p.once,
                  [&] { p.samples = pack_samples<T>(plan_, segments_, threads_, control_); });
   return p.samples->rows(segments, threads);
+}
+
+template <Real T> const T* TrainingSamples::diagonal_block(index_t s) const {
+  Diagonal<T>& diagonal = packed<T>().diagonals[s];
+  std::call_once(diagonal.once, [&] {
+    const index_t segments[] = {s}, n = n_columns(s);
+    const auto kernel = rows<T>(segments, 1);
+    diagonal.values = AlignedBuffer<T>(n * n);
+    kernel->gather(identity_order(n));
+    kernel->square(diagonal.values.data(), n, 1, control_);
+  });
+  return diagonal.values.data();
+}
+
+template <Real T>
+std::unique_ptr<KernelRows<T>> TrainingSamples::stored_rows(std::span<const index_t> segments,
+                                                            AlignedBuffer<T>& memory) const {
+  const index_t n_first = n_columns(segments[0]), n_second = n_columns(segments[1]);
+  const index_t n = n_first + n_second;
+  memory.resize_discard(n * n);
+  const auto copy_diagonal = [&](index_t s, index_t begin, index_t size) {
+    const T* block = diagonal_block<T>(s);
+    for (index_t r = 0; r < size; ++r)
+      std::copy_n(block + r * size, size, memory.data() + (begin + r) * n + begin);
+  };
+  copy_diagonal(segments[0], 0, n_first);
+  copy_diagonal(segments[1], n_first, n_second);
+
+  const auto kernel = rows<T>(segments, 1);
+  kernel->gather(identity_order(n_first));
+  const index_t row_chunk = kernel->row_chunk(), column_chunk = kernel->column_chunk();
+  std::vector<T*> strip(static_cast<std::size_t>(row_chunk));
+  for (index_t r = 0; r < n_first; r += row_chunk) {
+    control_.poll();
+    const index_t count = std::min(row_chunk, n_first - r);
+    for (index_t c = n_first; c < n; c += column_chunk) {
+      for (index_t k = 0; k < count; ++k) strip[k] = memory.data() + (r + k) * n + c;
+      kernel->evaluate(r, count, c, std::min(c + column_chunk, n), strip.data(), 0);
+    }
+  }
+  const auto transpose = simd::real_table<T>(simd::active_table()).transpose;
+  for (index_t r = n_first; r < n; r += kLane<T>)
+    for (index_t c = 0; c < n_first; c += kLane<T>)
+      transpose(memory.data() + c * n + r, n, memory.data() + r * n + c, n);
+  return std::make_unique<StoredKernelRows<T>>(memory.data(), n);
 }
 
 ExactSums TrainingSamples::exact_sums(std::span<const index_t> segments, int threads) const {
@@ -80,5 +128,10 @@ template std::unique_ptr<KernelRows<float>> TrainingSamples::rows(std::span<cons
                                                                   int) const;
 template std::unique_ptr<KernelRows<double>> TrainingSamples::rows(std::span<const index_t>,
                                                                    int) const;
+
+template std::unique_ptr<KernelRows<float>>
+TrainingSamples::stored_rows(std::span<const index_t>, AlignedBuffer<float>&) const;
+template std::unique_ptr<KernelRows<double>>
+TrainingSamples::stored_rows(std::span<const index_t>, AlignedBuffer<double>&) const;
 
 } // namespace maxmargin

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/aligned_buffer.hpp"
 #include "kernel/exact_sums.hpp"
 #include "kernel/packed_samples.hpp"
 
@@ -27,6 +28,15 @@ class TrainingSamples {
   template <Real T>
   std::unique_ptr<KernelRows<T>> rows(std::span<const index_t> segments, int threads) const;
 
+  // The same for two segments, with all values computed. The kernel matrix of a segment with itself
+  // is computed once for all calls; the rest stands in `memory`, which must outlive the result.
+  template <Real T>
+  std::unique_ptr<KernelRows<T>> stored_rows(std::span<const index_t> segments,
+                                             AlignedBuffer<T>& memory) const;
+
+  // Multiplications of one kernel value.
+  double products_per_value() const { return plan_.products_per_value(); }
+
   // For the columns of rows(segments).
   ExactSums exact_sums(std::span<const index_t> segments, int threads) const;
 
@@ -35,11 +45,18 @@ class TrainingSamples {
   double float32_error() const;
 
  private:
+  template <Real T> struct Diagonal {
+    std::once_flag once;
+    AlignedBuffer<T> values;
+  };
   template <Real T> struct Packed {
+    explicit Packed(std::size_t n_segments) : diagonals(n_segments) {}
     std::once_flag once;
     std::unique_ptr<PackedSamples<T>> samples;
+    std::vector<Diagonal<T>> diagonals; // by segment
   };
   template <Real T> Packed<T>& packed() const;
+  template <Real T> const T* diagonal_block(index_t s) const;
 
   PackingPlan plan_;
   std::vector<std::vector<index_t>> segments_;
