@@ -17,8 +17,10 @@ namespace maxmargin {
 namespace {
 
 // The inner problem is solved to this share of the outer violation: less wastes kernel rows, more
-// wastes steps on a block that the next one changes.
+// wastes steps on a block that the next one changes. In large blocks steps are what costs.
 constexpr double kInnerShare = 0.1;
+constexpr double kInnerShareOfLarge = 0.3;
+constexpr index_t kLargeBlock = 1024;
 
 // Up to this many variables, all are one block: its kernel matrix costs less than choosing. So are
 // those whose kernel matrix stands in memory already.
@@ -178,7 +180,8 @@ template <Real T> class BlockSmo {
       block_.upper[k] = state_.upper[set[k]];
     }
     set_diagonal();
-    const double inner_tol = std::max(kInnerShare * outer_violation, 0.5 * options_.tol);
+    const double share = n > kLargeBlock ? kInnerShareOfLarge : kInnerShare;
+    const double inner_tol = std::max(share * outer_violation, 0.5 * options_.tol);
     solve_inner(inner_tol, solution);
 
     changed_.clear();

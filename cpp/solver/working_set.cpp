@@ -7,7 +7,7 @@ namespace maxmargin {
 namespace {
 
 // The square block may have this many values for every variable of the problem.
-constexpr double kBlockValuesPerVariable = 1024.0;
+constexpr double kBlockValuesPerVariable = 512.0;
 
 } // namespace
 

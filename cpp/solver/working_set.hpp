@@ -27,7 +27,7 @@ class WorkingSet {
 
  private:
   static constexpr index_t kFirstSize = 64;
-  static constexpr index_t kUsualSize = 512;
+  static constexpr index_t kUsualSize = 256;
 
   struct Candidate {
     double key;

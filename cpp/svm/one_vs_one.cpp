@@ -22,10 +22,10 @@ constexpr double kWorthStoring = 32.0; // products; cheaper values are computed 
 
 // Below so many rows, float64 costs no more.
 constexpr index_t kSmallestFloat32 = 256;
-// float32 values serve where their errors sum up to less than this share of the tolerance over so
-// many support vectors.
-constexpr double kErrorShare = 0.5;
+// float32 values serve where their errors sum up to less than this over so many support vectors.
+constexpr double kMostError = 5e-4;
 constexpr index_t kUsualSupport = 1000;
+constexpr double kTightTol = 1e-4;
 
 struct Pair {
   index_t first, second; // classes; the first is the positive one
@@ -94,14 +94,17 @@ class OneVsOne {
   }
 
   // The errors of the values, times the coefficients, add up like a random walk over the support
-  // vectors. What they leave of the tolerance is for the refinement to find out.
+  // vectors. Where that stays small beside the margin 1, the refinement soon leaves nothing of it.
   bool float32_suffices() const {
     const index_t n = largest_pair();
     if (n < kSmallestFloat32) return false;
+    // Much refinement of many small pairs would cost more than it saves.
+    if (options_.solver.tol < kTightTol && pairs_.size() > 1 &&
+        samples_.products_per_value() > kWorthStoring)
+      return false;
     const double largest_C = *std::max_element(C_.begin(), C_.end());
     const double n_support = static_cast<double>(std::min(n, kUsualSupport));
-    return samples_.float32_error() * largest_C * std::sqrt(n_support) <=
-           kErrorShare * options_.solver.tol;
+    return samples_.float32_error() * largest_C * std::sqrt(n_support) <= kMostError;
   }
 
   BinarySvc train(const Pair& pair, std::size_t cache_bytes, int threads,
