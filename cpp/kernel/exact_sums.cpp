@@ -10,7 +10,7 @@ namespace {
 
 // Samples packed at a time.
 constexpr std::size_t kTargets = 4096;
-constexpr std::size_t kRows = 1024;
+constexpr std::size_t kRows = 4096;
 
 } // namespace
 
@@ -35,6 +35,20 @@ std::vector<double> ExactSums::evaluate(std::span<const index_t> targets,
     sums.insert(sums.end(), out.begin(), out.begin() + static_cast<index_t>(some_targets.size()));
   }
   return sums;
+}
+
+double ExactSums::quadratic_form(std::span<const index_t> rows,
+                                 std::span<const double> coef) const {
+  // Every pair of chunks once.
+  double sum = 0.0;
+  for (std::size_t begin = 0; begin < rows.size(); begin += kTargets) {
+    const std::size_t n = std::min(kTargets, rows.size() - begin);
+    const std::vector<double> sums =
+        evaluate(rows.subspan(begin), rows.subspan(begin, n), coef.subspan(begin, n));
+    for (std::size_t k = 0; k < sums.size(); ++k)
+      sum += (k < n ? 1.0 : 2.0) * coef[begin + k] * sums[k];
+  }
+  return sum;
 }
 
 std::vector<index_t> ExactSums::samples(std::span<const index_t> columns) const {

@@ -11,9 +11,7 @@ namespace {
 // A cache that holds fewer rows than this would be emptied by a single gradient update.
 constexpr index_t kFewestCachedRows = 64;
 
-// The cost of a kernel value in products, below which computing it again beats fetching it from
-// main memory; what fits the processor's own caches is always worth keeping.
-constexpr double kCheapProducts = 32.0;
+// What fits the processor's own caches is always worth keeping.
 constexpr index_t kNearBytes = 1024 * 1024;
 
 // The kernel's own function costs about as much as this many products, and with fewer products than
@@ -42,7 +40,7 @@ template <Real T> void KernelMatrix<T>::open_cache() {
   }
   if (rows().stored_row(0) != nullptr) return; // a cache already
   const bool is_near = size() <= kNearBytes / index_t{sizeof(T)} / size();
-  stores_rows_ = is_near || rows().products_per_value() >= kCheapProducts;
+  stores_rows_ = is_near || is_dear();
   if (!stores_rows_) return;
   RowCache<T> cache(size(), size(), cache_bytes_);
   if (cache.capacity() >= std::min(kFewestCachedRows, size())) cache_.emplace(std::move(cache));

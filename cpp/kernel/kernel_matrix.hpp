@@ -24,6 +24,8 @@ template <Real T> class KernelMatrix {
                Control& control);
 
   index_t size() const { return rows().size(); }
+  // Whether computing a value again costs more than fetching it from main memory.
+  bool is_dear() const { return rows().products_per_value() >= kCheapProducts; }
 
   // The whole matrix where it stands in memory: size() x size() numbers; else nullptr.
   const T* stored() const { return rows().stored_row(0); }
@@ -50,6 +52,8 @@ template <Real T> class KernelMatrix {
   std::size_t cache_misses() const;
 
  private:
+  static constexpr double kCheapProducts = 32.0;
+
   KernelRows<T>& rows() const { return restricted_ ? *restricted_ : *all_; }
   void open_cache();
   int threads_for(std::size_t n_rows, index_t n_columns) const;

@@ -17,10 +17,14 @@ namespace maxmargin {
 namespace {
 
 // The inner problem is solved to this share of the outer violation: less wastes kernel rows, more
-// wastes steps on a block that the next one changes. In large blocks steps are what costs.
+// wastes steps on a block that the next one changes. In large blocks steps cost more than the rows
+// of cheap kernel values.
 constexpr double kInnerShare = 0.1;
 constexpr double kInnerShareOfLarge = 0.3;
 constexpr index_t kLargeBlock = 1024;
+
+// Where the true violation turned out to be too large, the solver aims at a part of the tolerance.
+constexpr double kAimOfRefined = 0.7;
 
 // Up to this many variables, all are one block: its kernel matrix costs less than choosing. So are
 // those whose kernel matrix stands in memory already.
@@ -33,7 +37,7 @@ template <Real T> class BlockSmo {
   BlockSmo(const DualProblem& problem, KernelMatrix<T>& kernel, const SolverOptions& options,
            Control& control, const ExactSums* exact)
       : problem_(problem), kernel_(kernel), options_(options), control_(control), state_(problem),
-        shrinker_(state_, kernel), working_set_(problem.size()),
+        shrinker_(state_, kernel), working_set_(problem.size(), kernel.is_dear()),
         max_iter_(options.max_iter >= 0 ? options.max_iter : default_max_iter(problem.size())),
         in_one_block_(state_.n <= kLargestOneBlock || kernel.stored() != nullptr) {
     if (exact != nullptr) refinement_.emplace(*exact);
@@ -44,7 +48,7 @@ template <Real T> class BlockSmo {
     add_start();
     simd::Violation ends = violation();
     for (;;) {
-      if (ends.up - ends.low < options_.tol) {
+      if (ends.up - ends.low < aim_) {
         if (shrinker_.is_shrunk()) {
           unshrink();
           ends = violation();
@@ -64,7 +68,7 @@ template <Real T> class BlockSmo {
         unshrink(); // the others may still move
       }
       ends = violation();
-      if (options_.shrinking && !in_one_block_ && shrinker_.shrink(ends, options_.tol)) {
+      if (options_.shrinking && !in_one_block_ && shrinker_.shrink(ends, aim_)) {
         working_set_.renumber(shrinker_.kept());
         ends = violation();
       }
@@ -129,6 +133,7 @@ template <Real T> class BlockSmo {
       return true;
     }
     ends = violation();
+    aim_ = kAimOfRefined * options_.tol;
     return false;
   }
 
@@ -154,7 +159,7 @@ template <Real T> class BlockSmo {
     }
     std::copy_n(state_.beta.data(), n, block_.beta.data());
     std::copy_n(state_.gradient.data(), n, block_.gradient.data());
-    solve_inner(options_.tol, solution);
+    solve_inner(aim_, solution);
     if (std::equal(state_.beta.data(), state_.beta.data() + n, block_.beta.data())) return false;
     std::copy_n(block_.beta.data(), n, state_.beta.data());
     std::copy_n(block_.gradient.data(), n, state_.gradient.data());
@@ -180,8 +185,9 @@ template <Real T> class BlockSmo {
       block_.upper[k] = state_.upper[set[k]];
     }
     set_diagonal();
-    const double share = n > kLargeBlock ? kInnerShareOfLarge : kInnerShare;
-    const double inner_tol = std::max(share * outer_violation, 0.5 * options_.tol);
+    const bool has_dear_steps = n > kLargeBlock && !kernel_.is_dear();
+    const double share = has_dear_steps ? kInnerShareOfLarge : kInnerShare;
+    const double inner_tol = std::max(share * outer_violation, 0.5 * aim_);
     solve_inner(inner_tol, solution);
 
     changed_.clear();
@@ -238,6 +244,7 @@ template <Real T> class BlockSmo {
   std::vector<index_t> changed_;
   std::vector<double> delta_;
   std::vector<char> is_free_;
+  double aim_ = options_.tol; // the violation at which to stop
   index_t max_iter_;
   bool in_one_block_;
 };

@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::size_t kEnds = 16;    // variables evaluated at each end to begin with,
 constexpr index_t kSpread = 32;      // and spread over all, to see the errors' size
+constexpr int kIdleRounds = 2;       // that did not halve the violation, after which to give up
 constexpr double kErrorMargin = 4.0; // times the largest error seen: what the others may have
 
 bool may_grow(const SolverState& state, index_t t) {
@@ -97,7 +98,8 @@ void Refinement::find_true_ends(SolverState& state, const std::vector<double>& l
 
 bool Refinement::prepare_to_go_on(SolverState& state, const std::vector<double>& linear,
                                   double violation) {
-  if (last_violation_ > 0.0 && violation > 0.5 * last_violation_) return false;
+  if (last_violation_ > 0.0 && violation > 0.5 * last_violation_ && ++n_idle_rounds_ > kIdleRounds)
+    return false;
   last_violation_ = violation;
   const simd::Violation ends = simd::active_table().select_first(state.view());
   const double margin = violation + kErrorMargin * largest_error_;

@@ -25,7 +25,7 @@ class Refinement {
   void find_true_ends(SolverState& state, const std::vector<double>& linear);
 
   // Puts exact gradients in place for every variable that may take part in further steps. Returns
-  // false when the last such round did not halve the violation, so that going on has no sense.
+  // false when such rounds have failed to halve the violation, so that going on has no sense.
   bool prepare_to_go_on(SolverState& state, const std::vector<double>& linear, double violation);
 
  private:
@@ -39,6 +39,7 @@ class Refinement {
   std::vector<char> is_exact_;
   double largest_error_ = 0.0;
   double last_violation_ = 0.0; // of the last round; 0 before
+  int n_idle_rounds_ = 0;
 };
 
 } // namespace maxmargin

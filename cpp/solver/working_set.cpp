@@ -6,16 +6,20 @@
 namespace maxmargin {
 namespace {
 
-// The square block may have this many values for every variable of the problem.
+// The square block may have this many values for every variable of the problem: as many as some
+// hundred of its rows. Where values are dear, so are the rows that smaller blocks would ask for.
 constexpr double kBlockValuesPerVariable = 512.0;
+constexpr double kDearBlockValuesPerVariable = 1024.0;
 
 } // namespace
 
-WorkingSet::WorkingSet(index_t n_variables)
-    : largest_size_(
-          std::clamp<index_t>(static_cast<index_t>(std::sqrt(kBlockValuesPerVariable *
-                                                             static_cast<double>(n_variables))),
-                              2048, 8192)),
+WorkingSet::WorkingSet(index_t n_variables, bool has_dear_values)
+    : usual_size_(has_dear_values ? 512 : 256),
+      largest_size_(std::clamp<index_t>(
+          static_cast<index_t>(
+              std::sqrt((has_dear_values ? kDearBlockValuesPerVariable : kBlockValuesPerVariable) *
+                        static_cast<double>(n_variables))),
+          2048, 8192)),
       is_chosen_(static_cast<std::size_t>(n_variables), 0) {}
 
 const std::vector<index_t>& WorkingSet::select(const simd::PairView& view,
@@ -37,7 +41,7 @@ const std::vector<index_t>& WorkingSet::select(const simd::PairView& view,
   add_violators(low_, room - room / 2);
   for (const index_t t : set_) is_chosen_[t] = 0;
   std::sort(set_.begin(), set_.end());
-  size_limit_ = std::min(std::max(kUsualSize, size_limit_), 2 * size_limit_);
+  size_limit_ = std::min(std::max(usual_size_, size_limit_), 2 * size_limit_);
   return set_;
 }
 
@@ -46,7 +50,7 @@ void WorkingSet::keep_free(const simd::PairView& view) {
   for (const index_t t : set_)
     if (view.beta[t] > view.lower[t] && view.beta[t] < view.upper[t]) kept_.push_back(t);
   const index_t n_free = static_cast<index_t>(kept_.size());
-  if (2 * n_free > size_limit_ && size_limit_ >= kUsualSize)
+  if (2 * n_free > size_limit_ && size_limit_ >= usual_size_)
     size_limit_ = std::min(largest_size_, 2 * size_limit_);
   const index_t most = size_limit_ / 2;
   if (n_free <= most) return;

@@ -11,12 +11,14 @@ namespace maxmargin {
 // most, half of them wanting to grow (I_up) and half to fall (I_low).
 //
 // The block begins small and doubles: the first sets are nearly arbitrary, and problems with few
-// support vectors never need a large one. It outgrows kUsualSize only when free variables crowd it,
-// and then so far that its square kernel block takes a few kilobytes for every variable of the
+// support vectors never need a large one. It outgrows its usual size only when free variables crowd
+// it, and then so far that its square kernel block takes a few kilobytes for every variable of the
 // problem.
 class WorkingSet {
  public:
-  explicit WorkingSet(index_t n_variables);
+  // Blocks of 256 serve where kernel values are cheap; where they are dear, larger ones, which ask
+  // for fewer rows.
+  WorkingSet(index_t n_variables, bool has_dear_values);
 
   // The next set, ascending, and never empty while `ends` tells of a violation.
   const std::vector<index_t>& select(const simd::PairView& view, const simd::Violation& ends);
@@ -27,7 +29,6 @@ class WorkingSet {
 
  private:
   static constexpr index_t kFirstSize = 64;
-  static constexpr index_t kUsualSize = 256;
 
   struct Candidate {
     double key;
@@ -36,6 +37,7 @@ class WorkingSet {
   void keep_free(const simd::PairView& view);
   void add_violators(std::vector<Candidate>& candidates, index_t count);
 
+  index_t usual_size_;
   index_t size_limit_ = kFirstSize;
   index_t largest_size_;
   std::vector<index_t> set_;

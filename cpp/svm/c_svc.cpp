@@ -10,6 +10,10 @@
 namespace maxmargin {
 namespace {
 
+// How far the rounding of float32 values may show in the objectives of the certificate.
+constexpr double kRelativeError = 1e-7;
+constexpr double kShareOfGap = 0.1;
+
 DualProblem dual_of(std::span<const double> y, std::span<const double> C) {
   DualProblem problem;
   for (std::size_t i = 0; i < y.size(); ++i) {
@@ -31,6 +35,52 @@ double rho_of(const Solution& solution, const DualProblem& problem) {
       ++n_free;
     }
   return n_free > 0 ? sum / static_cast<double>(n_free) : -(solution.up + solution.low) / 2.0;
+}
+
+struct Objectives {
+  double quadratic = 0.0; // beta' K beta
+  double square = 0.0;    // beta' beta
+  double sum_alpha = 0.0;
+  double losses = 0.0;
+
+  double dual() const { return 0.5 * quadratic - sum_alpha; }
+  double primal() const { return 0.5 * quadratic + losses; }
+
+  // Errors of the kernel values add up in the quadratic form like a random walk.
+  bool are_sharp(double value_error) const {
+    const double error = value_error * square;
+    return error <= kRelativeError * std::abs(dual()) &&
+           error <= kShareOfGap * std::abs(primal() + dual());
+  }
+
+  void sharpen(const Solution& solution, const ExactSums& exact) {
+    std::vector<index_t> rows;
+    std::vector<double> coef;
+    for (std::size_t i = 0; i < solution.beta.size(); ++i)
+      if (solution.beta[i] != 0.0) {
+        rows.push_back(static_cast<index_t>(i));
+        coef.push_back(solution.beta[i]);
+      }
+    const double error = quadratic - exact.quadratic_form(rows, coef);
+    quadratic -= error;
+    // The gradients that decide are exact already. The others that have a loss, of C (1 - y f), are
+    // at their bound, beta = y C: their losses are off by as much as the form, the other way.
+    losses += error;
+  }
+};
+
+Objectives objectives_of(const Solution& solution, std::span<const double> y,
+                         std::span<const double> C, double rho) {
+  Objectives sums;
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    if (C[i] == 0.0) continue;
+    const double kernel_sum = solution.gradient[i] + y[i]; // (K beta)_i
+    sums.quadratic += solution.beta[i] * kernel_sum;
+    sums.square += solution.beta[i] * solution.beta[i];
+    sums.sum_alpha += std::abs(solution.beta[i]);
+    sums.losses += C[i] * std::max(0.0, 1.0 - y[i] * (kernel_sum - rho));
+  }
+  return sums;
 }
 
 template <Real T>
@@ -66,25 +116,20 @@ BinarySvc train_c_svc(const TrainingSamples& samples, std::span<const index_t> s
     return solution;
   };
   Solution solution;
-  if (kernel.in_float32) {
-    const ExactSums exact = samples.exact_sums(segments, kernel.threads);
+  bool is_narrow = kernel.in_float32;
+  const ExactSums exact = samples.exact_sums(segments, kernel.threads);
+  if (is_narrow) {
     solution = solve_in.template operator()<float>(&exact);
-    problem.start = solution.beta;
+    is_narrow = solution.stop_reason != StopReason::imprecise;
+    if (!is_narrow) problem.start = solution.beta;
   }
-  if (!kernel.in_float32 || solution.stop_reason == StopReason::imprecise)
-    solution = solve_in.template operator()<double>(nullptr);
+  if (!is_narrow) solution = solve_in.template operator()<double>(nullptr);
 
   machine.rho = rho_of(solution, problem);
-  double quadratic = 0.0, sum_alpha = 0.0, losses = 0.0;
-  for (std::size_t i = 0; i < y.size(); ++i) {
-    if (C[i] == 0.0) continue;
-    const double kernel_sum = solution.gradient[i] + y[i]; // (K beta)_i
-    quadratic += solution.beta[i] * kernel_sum;
-    sum_alpha += std::abs(solution.beta[i]);
-    losses += C[i] * std::max(0.0, 1.0 - y[i] * (kernel_sum - machine.rho));
-  }
-  certificate.dual_objective = 0.5 * quadratic - sum_alpha;
-  certificate.primal_objective = 0.5 * quadratic + losses;
+  Objectives objectives = objectives_of(solution, y, C, machine.rho);
+  if (is_narrow && !objectives.are_sharp(kernel.float32_error)) objectives.sharpen(solution, exact);
+  certificate.dual_objective = objectives.dual();
+  certificate.primal_objective = objectives.primal();
   certificate.kkt_violation = solution.kkt_violation();
   if (!std::isfinite(certificate.primal_objective) || !std::isfinite(machine.rho))
     throw NumericError("kernel values overflow");

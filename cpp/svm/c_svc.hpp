@@ -14,8 +14,9 @@ namespace maxmargin {
 // How kernel values are computed and kept.
 struct KernelOptions {
   std::size_t cache_bytes = std::size_t{200} << 20;
-  int threads = 0;         // 0: OpenMP's default
-  bool in_float32 = false; // with refinement in float64, and float64 throughout where that fails
+  int threads = 0;            // 0: OpenMP's default
+  bool in_float32 = false;    // with refinement in float64, and float64 throughout where that fails
+  double float32_error = 0.0; // of one value
   // Where the whole kernel matrix is to be computed beforehand, room for it.
   struct Memory {
     AlignedBuffer<float> narrow;
@@ -24,8 +25,9 @@ struct KernelOptions {
   Memory* whole_matrix = nullptr;
 };
 
-// What was reached by one fit. The violation is that of float64 kernel values. The objectives come
-// from the solver's gradient: with float32 kernel values they share the rounding of those.
+// What was reached by one fit, by float64 kernel values. Where the solver worked on float32 ones,
+// the objectives may share their rounding as far as it is small beside the gap and under 1e-7 of
+// the objective.
 struct Certificate {
   double dual_objective = 0.0;   // 1/2 alpha' Q alpha - sum alpha (LIBSVM's sign)
   double primal_objective = 0.0; // 1/2 ||w||^2 + sum C_i max(0, 1 - y_i f(x_i)), at the model's rho

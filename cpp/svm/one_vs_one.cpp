@@ -49,6 +49,8 @@ class OneVsOne {
         samples_(X, members_of(y, n_classes, C), kernel, threads_, control) {
     for (index_t a = 0; a < n_classes; ++a)
       for (index_t b = a + 1; b < n_classes; ++b) pairs_.push_back({a, b});
+    if (options.precision != Precision::float64 && largest_pair() >= kSmallestFloat32)
+      float32_error_ = samples_.float32_error();
     in_float32_ = options.precision == Precision::float32 ||
                   (options.precision == Precision::automatic && float32_suffices());
   }
@@ -104,7 +106,7 @@ class OneVsOne {
       return false;
     const double largest_C = *std::max_element(C_.begin(), C_.end());
     const double n_support = static_cast<double>(std::min(n, kUsualSupport));
-    return samples_.float32_error() * largest_C * std::sqrt(n_support) <= kMostError;
+    return float32_error_ * largest_C * std::sqrt(n_support) <= kMostError;
   }
 
   BinarySvc train(const Pair& pair, std::size_t cache_bytes, int threads,
@@ -117,7 +119,8 @@ class OneVsOne {
     }
     const index_t segments[] = {pair.first, pair.second};
     control_.poll();
-    return train_c_svc(samples_, segments, y, C, {cache_bytes, threads, in_float32_, whole_matrix},
+    return train_c_svc(samples_, segments, y, C,
+                       {cache_bytes, threads, in_float32_, float32_error_, whole_matrix},
                        options_.solver, control_);
   }
 
@@ -174,6 +177,7 @@ class OneVsOne {
   int threads_;
   TrainingSamples samples_;
   std::vector<Pair> pairs_;
+  double float32_error_ = 0.0;
   bool in_float32_ = false;
 };
 
