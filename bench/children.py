@@ -20,6 +20,9 @@ import runners
 # Loading and preparing may take this much longer than the timed part before a child is given up.
 SETUP_SECONDS = 600
 
+# A fit that takes longer is measured once: its noise is small beside it.
+SLOW_SECONDS = 10.0
+
 
 def fit_request(problem, library, options, **more):
     """A request for one timed fit of ``library`` on ``problem``."""
@@ -40,11 +43,15 @@ def threads_of(library, options):
 
 
 def in_turn(names, make_request, repeats):
-    """Outcomes by name, after ``repeats`` rounds over ``make_request(name, repeat)``."""
+    """Outcomes by name, after ``repeats`` rounds over ``make_request(name, repeat)``.
+
+    One whose first fit took longer than SLOW_SECONDS is measured once.
+    """
     outcomes = {name: {"measurements": [], "timed_out": False, "error": None} for name in names}
     for repeat in range(repeats):
         for name, outcome in outcomes.items():
-            if not (outcome["timed_out"] or outcome["error"]):
+            slowest = max((one.get("fit_seconds", 0) for one in outcome["measurements"]), default=0)
+            if not (outcome["timed_out"] or outcome["error"] or slowest > SLOW_SECONDS):
                 _measure(make_request(name, repeat), outcome)
     report.progress("")
     return outcomes

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 import cache_size
 import chart
+import children
 import memory
 import report
 import small_fits
@@ -129,7 +130,11 @@ def conditions(settings):
         if settings[name] is not None
     )
     repeats = settings["repeats"]
-    runs = "one run each" if repeats == 1 else f"medians of {repeats} runs"
+    runs = (
+        "one run each"
+        if repeats == 1
+        else f"medians of {repeats} runs (one of a fit over {children.SLOW_SECONDS:g} s)"
+    )
     return (
         f"`tol={settings['tol']:g}`, {settings['threads']} threads where a library has them, "
         f"{settings['cache_mb']:,} MB of cache each{changed}; {runs}, in fresh processes "

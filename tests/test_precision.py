@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from maxmargin import _core
-from oracles import c_svc_checks, kkt_violation
+from oracles import c_svc_checks, kkt_violation, primal_objective
 from oracles import kernel as kernel_matrix
 
 
@@ -71,7 +71,10 @@ def check_machines(X, y, result, C, gamma, tol):
         upper = np.full(len(rows), float(C))
         objective = c_svc_checks(K, signs, beta, b, upper, tol)
         assert result["stop_reason"][p] == "converged"
-        assert result["dual_objective"][p] == pytest.approx(objective, rel=1e-7)
+        assert result["dual_objective"][p] == pytest.approx(objective, rel=5e-7)
+        primal = primal_objective(K, signs, beta, b, upper)
+        error = max(1e-9 * primal, 0.1 * (primal + objective))  # a tenth of the gap
+        assert result["primal_objective"][p] == pytest.approx(primal, abs=error)
         violation = kkt_violation(K, signs, beta, upper)
         assert violation < tol
         assert result["kkt_violation"][p] == pytest.approx(violation, abs=1e-9)
@@ -136,14 +139,43 @@ def test_a_fit_that_stops_early_tells_the_true_violation(max_iter):
     assert result["kkt_violation"][0] == pytest.approx(violation, abs=1e-9)
 
 
-@pytest.mark.parametrize("n_classes", [2, 7])
+@pytest.mark.parametrize("n_classes", [2, 3, 4, 7])
 def test_threads_do_not_change_a_bit(n_classes):
     X, y = text(1200, n_classes, seed=1)
     keys = ("support", "dual_coef", "rho", "dual_objective", "kkt_violation")
     one = fit(X, y, C=10.0, gamma=1.0, n_threads=1)
-    for n_threads in (2, 3):
+    for n_threads in (2, 3, 5):
         other = fit(X, y, C=10.0, gamma=1.0, n_threads=n_threads)
         assert all(one[key].tobytes() == other[key].tobytes() for key in keys)
+
+
+@pytest.mark.parametrize("outlier", [2, 77, 301])
+def test_values_beyond_float32_end_in_float64(outlier):
+    X = np.random.default_rng(0).normal(size=(600, 10))
+    y = (X[:, 0] > 0).astype(np.int64)
+    X[outlier] *= 1e8  # its cube is beyond the range
+    upper, params = np.full(600, 1e-3), _core.KernelParams("poly", 0.1, 1.0, 3)
+    for precision in ("auto", "float32"):
+        result = _core.svc_fit(X, y, 2, upper, params, precision=precision)
+        assert result["stop_reason"] == ["converged"]
+
+
+@pytest.mark.parametrize("scale", [1e6, 1e10, 1e13])
+def test_a_far_outlier_does_not_blur_the_others(scale):
+    X, y = noisy(400, 5)
+    X[77] *= scale
+    check_machines(X, y, fit(X, y, C=1.0, tol=1e-4), 1.0, 0.5, 1e-4)
+
+
+def test_a_stop_below_the_tolerance_is_no_failure():
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(500, 6))
+        y = (X[:, 0] + rng.normal(size=500) > 0).astype(np.int64)
+        result = fit(
+            X, y, C=50.0, gamma=0.1, tol=3e-6, precision="float32", max_iter=500 + 9 * seed
+        )
+        assert (result["kkt_violation"][0] < 3e-6) == (result["stop_reason"] == ["converged"])
 
 
 def test_precision_is_checked():

@@ -39,8 +39,11 @@ def assert_certified(model, X, y):
     ours = model.certificate_
     assert again.converged
     assert ours.converged
-    assert ours.dual_objective == pytest.approx(again.dual_objective, rel=1e-9)
-    assert ours.primal_objective == pytest.approx(again.primal_objective, rel=1e-9)
+    # The rounding of float32 kernel values that a certificate may show.
+    assert ours.dual_objective == pytest.approx(again.dual_objective, rel=3e-7)
+    assert ours.primal_objective == pytest.approx(
+        again.primal_objective, rel=1e-9, abs=0.1 * again.duality_gap
+    )
     assert ours.kkt_violation == pytest.approx(again.kkt_violation, abs=1e-7 * model.C)
 
 

@@ -6,12 +6,23 @@
 namespace maxmargin {
 namespace {
 
-template <class View> std::vector<double> column_means(const View& X) {
-  std::vector<double> mean(static_cast<std::size_t>(X.cols), 0.0);
-  for (index_t i = 0; i < X.rows; ++i)
-    for_each_feature<double>(X, i, Scaling{}, [&](index_t k, double x) { mean[k] += x; });
-  for (double& m : mean) m /= static_cast<double>(X.rows);
-  return mean;
+// The median of every column over some rows, spread over all. Unlike the mean, it stays where most
+// samples are when a few lie far off.
+constexpr index_t kProbes = 255;
+
+template <class View> std::vector<double> column_medians(const View& X) {
+  const index_t n = std::min(kProbes, X.rows);
+  std::vector<double> values(static_cast<std::size_t>(n * X.cols), 0.0); // by column
+  for (index_t p = 0; p < n; ++p)
+    for_each_feature<double>(X, p * X.rows / n, Scaling{},
+                             [&](index_t k, double x) { values[k * n + p] = x; });
+  std::vector<double> medians;
+  for (index_t k = 0; k < X.cols; ++k) {
+    double* column = values.data() + k * n;
+    std::nth_element(column, column + n / 2, column + n);
+    medians.push_back(column[n / 2]);
+  }
+  return medians;
 }
 
 double largest_magnitude(const MatrixView& X, const Scaling& scaling) {
@@ -65,7 +76,8 @@ double Scaling::square_factor() const {
 
 Scaling scaling_of(const MatrixView& X, bool centred) {
   Scaling scaling;
-  if (centred) scaling.centre = std::visit([](const auto& view) { return column_means(view); }, X);
+  if (centred)
+    scaling.centre = std::visit([](const auto& view) { return column_medians(view); }, X);
   const double largest = largest_magnitude(X, scaling);
   if (largest > 0.0 && std::isfinite(largest)) std::frexp(largest, &scaling.exponent);
   return scaling;

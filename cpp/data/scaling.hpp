@@ -19,7 +19,7 @@ struct Scaling {
   double shift(index_t k) const { return centre.empty() ? 0.0 : centre[k]; }
 };
 
-// The scaling of samples: column means as the centre when `centred`, and the exponent that brings
+// The scaling of samples: column medians as the centre when `centred`, and the exponent that brings
 // the largest magnitude left to about 1.
 Scaling scaling_of(const MatrixView& X, bool centred);
 

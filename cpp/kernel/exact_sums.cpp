@@ -37,20 +37,6 @@ std::vector<double> ExactSums::evaluate(std::span<const index_t> targets,
   return sums;
 }
 
-double ExactSums::quadratic_form(std::span<const index_t> rows,
-                                 std::span<const double> coef) const {
-  // Every pair of chunks once.
-  double sum = 0.0;
-  for (std::size_t begin = 0; begin < rows.size(); begin += kTargets) {
-    const std::size_t n = std::min(kTargets, rows.size() - begin);
-    const std::vector<double> sums =
-        evaluate(rows.subspan(begin), rows.subspan(begin, n), coef.subspan(begin, n));
-    for (std::size_t k = 0; k < sums.size(); ++k)
-      sum += (k < n ? 1.0 : 2.0) * coef[begin + k] * sums[k];
-  }
-  return sum;
-}
-
 std::vector<index_t> ExactSums::samples(std::span<const index_t> columns) const {
   std::vector<index_t> numbers;
   for (const index_t c : columns) numbers.push_back(sample_of_[c]);

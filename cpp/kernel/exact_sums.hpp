@@ -22,9 +22,6 @@ class ExactSums {
   std::vector<double> evaluate(std::span<const index_t> targets, std::span<const index_t> rows,
                                std::span<const double> coef) const;
 
-  // sum_rs coef[r] coef[s] K(rows[r], rows[s]).
-  double quadratic_form(std::span<const index_t> rows, std::span<const double> coef) const;
-
  private:
   std::vector<index_t> samples(std::span<const index_t> columns) const;
 

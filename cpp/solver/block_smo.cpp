@@ -78,6 +78,8 @@ template <Real T> class BlockSmo {
     if (refinement_ && solution.stop_reason != StopReason::converged)
       refinement_->find_true_ends(state_, problem_.linear);
     ends = violation();
+    // Aiming lower than the tolerance, it may have been stopped when it was there.
+    if (ends.up - ends.low < options_.tol) solution.stop_reason = StopReason::converged;
     solution.up = ends.up;
     solution.low = ends.low;
     state_.export_to(solution);

@@ -26,8 +26,8 @@ struct KernelOptions {
 };
 
 // What was reached by one fit, by float64 kernel values. Where the solver worked on float32 ones,
-// the objectives may share their rounding as far as it is small beside the gap and under 1e-7 of
-// the objective.
+// the dual objective may show their rounding up to 3e-7 of it, and the primal objective up to a
+// tenth of the gap.
 struct Certificate {
   double dual_objective = 0.0;   // 1/2 alpha' Q alpha - sum alpha (LIBSVM's sign)
   double primal_objective = 0.0; // 1/2 ||w||^2 + sum C_i max(0, 1 - y_i f(x_i)), at the model's rho

@@ -17,6 +17,7 @@ constexpr index_t kSmallPair = 6000;
 // of the classes with themselves shared by all pairs, that costs a quarter of a matrix for a pair;
 // row by row, it costs the share of the rows that are asked for, and the solver's square blocks.
 constexpr index_t kLargestStored = 2048;
+constexpr index_t kFewestStored = 3; // pairs
 constexpr double kWorthAllRows = 0.2;
 constexpr double kWorthStoring = 32.0; // products; cheaper values are computed anew
 
@@ -49,7 +50,9 @@ class OneVsOne {
         samples_(X, members_of(y, n_classes, C), kernel, threads_, control) {
     for (index_t a = 0; a < n_classes; ++a)
       for (index_t b = a + 1; b < n_classes; ++b) pairs_.push_back({a, b});
-    if (options.precision != Precision::float64 && largest_pair() >= kSmallestFloat32)
+    const bool is_small = largest_pair() < kSmallestFloat32;
+    if (options.precision == Precision::float32 ||
+        (options.precision == Precision::automatic && !is_small))
       float32_error_ = samples_.float32_error();
     in_float32_ = options.precision == Precision::float32 ||
                   (options.precision == Precision::automatic && float32_suffices());
@@ -65,7 +68,8 @@ class OneVsOne {
     machines[0] = train(pairs_[0], options_.cache_bytes, threads_, nullptr);
     const double rows_share = static_cast<double>(machines[0].certificate.kernel_rows) /
                               static_cast<double>(machines[0].beta.size());
-    const bool stores_all = side_by_side && rows_share > kWorthAllRows &&
+    const bool stores_all = n_pairs >= kFewestStored && largest_pair() < kSmallPair &&
+                            rows_share > kWorthAllRows &&
                             samples_.products_per_value() > kWorthStoring && diagonals_fit();
     std::vector<KernelOptions::Memory> memory(static_cast<std::size_t>(outer));
     parallel_for(n_pairs - 1, outer, [&](index_t p, int thread) {
