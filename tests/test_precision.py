@@ -71,9 +71,9 @@ def check_machines(X, y, result, C, gamma, tol):
         upper = np.full(len(rows), float(C))
         objective = c_svc_checks(K, signs, beta, b, upper, tol)
         assert result["stop_reason"][p] == "converged"
-        assert result["dual_objective"][p] == pytest.approx(objective, rel=5e-7)
+        assert result["dual_objective"][p] == pytest.approx(objective, rel=1e-6)
         primal = primal_objective(K, signs, beta, b, upper)
-        error = max(1e-9 * primal, 0.1 * (primal + objective))  # a tenth of the gap
+        error = 0.1 * max(primal + objective, 1e-2 * tol * np.abs(beta).sum(), 1e-8 * primal)
         assert result["primal_objective"][p] == pytest.approx(primal, abs=error)
         violation = kkt_violation(K, signs, beta, upper)
         assert violation < tol

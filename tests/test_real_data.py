@@ -40,10 +40,10 @@ def assert_certified(model, X, y):
     assert again.converged
     assert ours.converged
     # The rounding of float32 kernel values that a certificate may show.
-    assert ours.dual_objective == pytest.approx(again.dual_objective, rel=3e-7)
-    assert ours.primal_objective == pytest.approx(
-        again.primal_objective, rel=1e-9, abs=0.1 * again.duality_gap
-    )
+    assert ours.dual_objective == pytest.approx(again.dual_objective, rel=1e-6)
+    sum_alpha = np.abs(model.dual_coef_).sum()
+    share = max(again.duality_gap, 1e-2 * model.tol * sum_alpha)
+    assert ours.primal_objective == pytest.approx(again.primal_objective, abs=0.1 * share)
     assert ours.kkt_violation == pytest.approx(again.kkt_violation, abs=1e-7 * model.C)
 
 

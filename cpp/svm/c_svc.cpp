@@ -10,9 +10,11 @@
 namespace maxmargin {
 namespace {
 
-// How far the rounding of float32 values may show in the objectives of the certificate.
-constexpr double kRelativeError = 3e-7;
-constexpr double kShareOfGap = 0.1;
+// How far the rounding of float32 values is expected to show at most in the objectives of the
+// certificate, one part in three of what it promises.
+constexpr double kDualShare = 3e-7;
+constexpr double kGapShare = 0.03;
+constexpr double kToleranceShare = 3e-4;
 
 DualProblem dual_of(std::span<const double> y, std::span<const double> C) {
   DualProblem problem;
@@ -48,10 +50,13 @@ struct Objectives {
   double primal() const { return 0.5 * quadratic + losses; }
 
   // Errors of the kernel values add up like a random walk, in K beta and again in the sums over it,
-  // of beta (K beta)_i in the quadratic form and of C (K beta)_i in the losses.
-  bool are_sharp(double value_error) const {
-    return value_error * square <= kRelativeError * std::abs(dual()) &&
-           value_error * std::sqrt(square * bounds) <= kShareOfGap * std::abs(primal() + dual());
+  // of beta (K beta)_i in the quadratic form and of C (K beta)_i in the losses. The violations that
+  // the tolerance admits make a gap of up to tol sum_alpha; of that, little is enough.
+  bool are_sharp(double value_error, double tol) const {
+    const double gap = std::abs(primal() + dual());
+    return value_error * square <= kDualShare * std::abs(dual()) &&
+           value_error * std::sqrt(square * bounds) <=
+               std::max(kGapShare * gap, kToleranceShare * tol * sum_alpha);
   }
 };
 
@@ -132,7 +137,7 @@ BinarySvc train_c_svc(const TrainingSamples& samples, std::span<const index_t> s
 
   machine.rho = rho_of(solution, problem);
   Objectives objectives = objectives_of(solution, y, C, machine.rho);
-  if (is_narrow && !objectives.are_sharp(kernel.float32_error)) {
+  if (is_narrow && !objectives.are_sharp(kernel.float32_error, options.tol)) {
     sharpen(solution, problem, exact);
     machine.rho = rho_of(solution, problem);
     objectives = objectives_of(solution, y, C, machine.rho);

@@ -26,8 +26,8 @@ struct KernelOptions {
 };
 
 // What was reached by one fit, by float64 kernel values. Where the solver worked on float32 ones,
-// the dual objective may show their rounding up to 3e-7 of it, and the primal objective up to a
-// tenth of the gap.
+// the dual objective may show their rounding up to 1e-6 of it, and the primal objective up to a
+// tenth of the gap or of the hundredth part of tol sum alpha.
 struct Certificate {
   double dual_objective = 0.0;   // 1/2 alpha' Q alpha - sum alpha (LIBSVM's sign)
   double primal_objective = 0.0; // 1/2 ||w||^2 + sum C_i max(0, 1 - y_i f(x_i)), at the model's rho
