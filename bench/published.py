@@ -79,9 +79,9 @@ def readme_region(runs):
         raise ValueError("none of the files is of compare.py, whose seconds README.md shows")
     first = found[0]
     parts = [
-        f"Seconds to train on {place(first.machine)}: {conditions(first.settings)} LIBSVM is the "
-        "better of its runs with all threads and with one. The last columns are the seconds of the "
-        "fastest peer, and of LIBSVM, over those of maxmargin f64.",
+        f"Seconds to train on {place(first.machine)}: {conditions(first.settings)} Where "
+        "LIBSVM ran with all threads and with one, the better counts. The last columns are the "
+        "seconds of the fastest peer, and of LIBSVM, over those of maxmargin f64.",
         comparison(first.fits, "fit"),
         agreement(first.fits),
         "![Seconds to train, by library and problem](docs/benchmarks.svg)",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import locale
 import os
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -34,6 +35,12 @@ def _load(name: str) -> SimpleNamespace:
             csr = tuple(arrays[f"{key}{part}"] for key in ("data", "indices", "indptr"))
             setattr(data, f"X{part}", sp.csr_matrix(csr, shape=tuple(arrays[f"shape{part}"])))
     return data
+
+
+def pytest_configure() -> None:
+    # A shell starts what runs in the background with Ctrl-C ignored, and children inherit that.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
