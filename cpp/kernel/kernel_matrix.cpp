@@ -22,8 +22,8 @@ constexpr double kSmallWork = 4e5;
 constexpr index_t kGrain = 64; // columns, of which every thread takes whole multiples
 
 } // namespace
-template <Real T>
 
+template <Real T>
 KernelMatrix<T>::KernelMatrix(std::unique_ptr<KernelRows<T>> rows, std::size_t cache_bytes,
                               int threads, Control& control)
     : all_(std::move(rows)), cache_bytes_(cache_bytes), threads_(thread_count(threads)),

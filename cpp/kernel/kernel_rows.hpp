@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <span>
+#include <stdexcept>
 
 namespace maxmargin {
 
@@ -38,8 +39,10 @@ template <Real T> class KernelRows {
   virtual bool adds_directly() const { return false; }
   // out[c] += sum_r coef[r] K(query first + r, column begin + c), with the requirements of
   // evaluate; the sum over r is taken first.
-  virtual void add(index_t first, index_t n, index_t begin, index_t end, const double* coef,
-                   double* out, int thread);
+  virtual void add(index_t /*first*/, index_t /*n*/, index_t /*begin*/, index_t /*end*/,
+                   const double* /*coef*/, double* /*out*/, int /*thread*/) {
+    throw std::logic_error("these kernel rows do not add directly");
+  }
 
   // out[r * stride + c] = K(query r, query c). Requires stride >= the number of queries rounded up
   // to a cache line.

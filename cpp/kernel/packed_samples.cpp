@@ -5,8 +5,6 @@
 #include "kernel/sparse_kernel_rows.hpp"
 #include "simd/dispatch.hpp"
 
-#include <stdexcept>
-
 namespace maxmargin {
 namespace {
 
@@ -70,11 +68,6 @@ template <Real T> class PackedSparseSamples final : public PackedSamples<T> {
 
 } // namespace
 
-template <Real T>
-void KernelRows<T>::add(index_t, index_t, index_t, index_t, const double*, double*, int) {
-  throw std::logic_error("these kernel rows do not add directly");
-}
-
 PackingPlan::PackingPlan(const MatrixView& samples, const KernelParams& params)
     : X(samples), kernel(params), density(density_of(samples)),
       is_sparse(packs_sparse(samples, density)),
@@ -96,8 +89,6 @@ std::unique_ptr<PackedSamples<T>> pack_samples(const PackingPlan& plan,
   return std::make_unique<PackedDenseSamples<T>>(plan, order, threads, control);
 }
 
-template class KernelRows<float>;
-template class KernelRows<double>;
 template std::unique_ptr<PackedSamples<float>>
 pack_samples(const PackingPlan&, const std::vector<std::vector<index_t>>&, int, Control&);
 template std::unique_ptr<PackedSamples<double>>

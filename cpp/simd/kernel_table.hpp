@@ -95,6 +95,9 @@ template <Real T> struct RealTable {
   void (*transpose)(const T* from, index_t from_stride, T* to, index_t to_stride) = nullptr;
   T (*dot)(const T* x, const T* y, index_t n) = nullptr;
   void (*axpy)(T a, const T* x, T* y, index_t n) = nullptr; // y += a x
+  // The same against float64 weights: x is widened as it is read, so nothing is rounded to T.
+  double (*dot_wide)(const T* x, const double* w, index_t n) = nullptr;
+  void (*axpy_wide)(double a, const T* x, double* w, index_t n) = nullptr; // w += a x
   // out[c] += sum_r coef[r] rows[r][c] for c in [begin, end), added in the order of r, so that the
   // result does not depend on how calls split the rows or the columns.
   void (*add_rows)(const T* const* rows, const double* coef, index_t n_rows, double* out,
@@ -105,9 +108,6 @@ template <Real T> struct RealTable {
   // The j that promises the largest decrease of the objective with i (second order, Fan, Chen and
   // Lin 2005), among those that may fall and have -gradient < up; -1 when there is none.
   index_t (*select_second)(const PairView&, const T* row_i, index_t i, double up) = nullptr;
-  // The same against float64 weights: x is widened as it is read, so nothing is rounded to T.
-  double (*dot_wide)(const T* x, const double* w, index_t n) = nullptr;
-  void (*axpy_wide)(double a, const T* x, double* w, index_t n) = nullptr; // w += a x
   // `steps` rounds of independent multiply-adds in registers, to measure the machine's peak.
   // Returns the number of operations; sink[0] is read and written.
   index_t (*fma_chains)(index_t steps, T* sink) = nullptr;
