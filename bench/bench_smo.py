@@ -4,8 +4,6 @@ With 2,000 rows and 8 features kernel values cost next to nothing, so that secon
 selection, steps and gradient updates.
 """
 
-import math
-
 import numpy as np
 import pytest
 
@@ -18,21 +16,12 @@ def solve(benchmark, figures, quick, *, C, tol, shrinking=True, cache_bytes=1 <<
     upper = np.full(len(y), C)
     kernel = _core.KernelParams("rbf", gamma=1 / 8)
 
+    options = _core.TrainingOptions(
+        tol=tol, cache_bytes=cache_bytes, shrinking=shrinking, n_threads=1
+    )
+
     def call():
-        return _core.svc_fit(
-            X,
-            y,
-            2,
-            upper,
-            kernel,
-            tol=tol,
-            max_iter=-1,
-            cache_bytes=cache_bytes,
-            shrinking=shrinking,
-            time_limit=math.inf,
-            n_threads=1,
-            callback=None,
-        )
+        return _core.svc_fit(X, y, 2, upper, kernel, options)
 
     fit = benchmark.pedantic(call, rounds=5, warmup_rounds=1)
     assert fit["stop_reason"] == ["converged"]

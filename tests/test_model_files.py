@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import os
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from libsvm import svm
 
 from libsvm_files import (
     KERNELS,
@@ -17,9 +19,10 @@ from libsvm_files import (
     libsvm_text,
     predicted,
     problem,
+    sparse_samples,
     svmutil,
 )
-from maxmargin import SVC, NotFittedError, _core
+from maxmargin import SVC, SVR, NotFittedError, NuSVC, NuSVR, OneClassSVM, _core, kernels
 from maxmargin._files import replacing
 from maxmargin.io import load_model, save_model
 
@@ -33,10 +36,10 @@ X_AWKWARD = np.array([[0.1, 1 / 3], [-1 / 7, np.pi], [2 / 3, -1e-17], [1e8, -3e-
 @pytest.mark.parametrize("labels", [(3, 5), (5, 3), (2, 9, -4), (-4, 2, 9), (7, 1, 0, 12)])
 def test_libsvm_reads_ours(tmp_path, kernel, labels):
     text = libsvm_text(kernel, labels)
-    loaded = libsvm_load(tmp_path / "ours", _core.write_svc_model(**_core.read_svc_model(text)))
+    loaded = libsvm_load(tmp_path / "ours", _core.write_model(**_core.read_model(text)))
     assert sorted(loaded.get_labels()) == sorted(labels)
     X, _ = problem(len(labels), seed=1)
-    ours = decision_values(_core.read_svc_model(text), X)
+    ours = decision_values(_core.read_model(text), X)
     np.testing.assert_allclose(
         libsvm_decision_values(loaded, X)[1], ours, rtol=1e-12, atol=1e-12 * np.abs(ours).max()
     )
@@ -48,7 +51,7 @@ def test_reads_libsvms_files(tmp_path, kernel, labels):
     """Sorting the classes changes no prediction, whatever LIBSVM's order was."""
     text = libsvm_text(kernel, labels)
     reloaded = libsvm_load(tmp_path / "theirs", text)
-    model = _core.read_svc_model(text)
+    model = _core.read_model(text)
     assert model["labels"].tolist() == sorted(labels)
     X, _ = problem(len(labels), n=300, seed=1)
     theirs, values = libsvm_decision_values(reloaded, X)
@@ -59,19 +62,13 @@ def test_reads_libsvms_files(tmp_path, kernel, labels):
     )
 
 
-def test_probability_lines_are_read_over():
+def test_probability_lines_are_read():
     text = libsvm_text("rbf", (1, 2, 3), "-b 1")
     assert b"probA" in text
-    assert len(_core.read_svc_model(text)["rho"]) == 3
-
-
-@pytest.mark.parametrize(
-    ("number", "name"), [(1, "nu_svc"), (2, "one_class"), (3, "epsilon_svr"), (4, "nu_svr")]
-)
-def test_libsvms_other_models_are_named(number, name):
-    text = libsvm_text("rbf", (1, 2), f"-s {number} -b {int(number == 2)}")
-    with pytest.raises(ValueError, match=f"line 1: svm_type '{name}' is not supported"):
-        _core.read_svc_model(text)
+    model = _core.read_model(text)
+    assert model["sigmoids"].shape == (2, 3)
+    again = _core.read_model(_core.write_model(**model))
+    np.testing.assert_array_equal(again["sigmoids"], model["sigmoids"])
 
 
 # -- the estimator ---------------------------------------------------------------------------------
@@ -192,7 +189,115 @@ def test_a_folder_without_permission_is_named(tmp_path):
 
 
 def test_save_refuses_other_things(tmp_path):
-    with pytest.raises(TypeError, match="estimator must be an SVC, got dict"):
+    with pytest.raises(
+        TypeError, match="estimator must be one of SVC, NuSVC, SVR, NuSVR, OneClassSVM, got dict"
+    ):
         save_model({}, tmp_path / "m")
     with pytest.raises(NotFittedError):
         save_model(SVC(), tmp_path / "m")
+
+
+# -- all formulations ------------------------------------------------------------------------------
+
+ESTIMATORS = {
+    "nu_svc": (1, lambda **k: NuSVC(nu=0.6, **k), "-n 0.6"),
+    "one_class": (2, lambda **k: OneClassSVM(nu=0.3, **k), "-n 0.3"),
+    "epsilon_svr": (3, lambda **k: SVR(C=2.0, epsilon=0.2, **k), "-c 2 -p 0.2"),
+    "nu_svr": (4, lambda **k: NuSVR(C=2.0, nu=0.3, **k), "-c 2 -n 0.3"),
+}
+
+
+def values_of(model, X):
+    return model.predict(X) if hasattr(model, "C") else model.decision_function(X)
+
+
+def libsvm_values(model, X):
+    """LIBSVM's first value of every sample."""
+    buffer, values = (ctypes.c_double * 10)(), []
+    for row in sparse_samples(X):
+        svm.libsvm.svm_predict_values(model, svm.gen_svm_nodearray(row)[0], buffer)
+        values.append(buffer[0])
+    return np.array(values)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("is_sparse", [False, True])
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_every_type_goes_both_ways(tmp_path, name, kernel, is_sparse):
+    number, make, flags = ESTIMATORS[name]
+    X, y = problem(2)
+    Z = problem(2, seed=1)[0]
+    target = y if name == "nu_svc" else X[:, 0] + 0.1 * y
+    model = make(kernel=kernel, gamma=0.3, coef0=0.4, degree=2)
+    model.fit(sp.csr_matrix(X) if is_sparse else X, target)
+    path = tmp_path / "m"
+    save_model(model, path)
+    assert path.read_bytes().startswith(f"svm_type {name}\n".encode())
+    loaded = load_model(path, n_features=3)
+    assert type(loaded) is type(model)
+    found = values_of(model, Z)
+    np.testing.assert_allclose(values_of(loaded, Z), found, rtol=1e-12, atol=1e-12)
+    if not is_sparse:
+        assert values_of(loaded, Z).tobytes() == found.tobytes()
+    save_model(loaded, tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == path.read_bytes()
+    sign = -1 if name == "nu_svc" else 1  # positive is classes_[1] here, the first class there
+    theirs = sign * libsvm_values(svmutil.svm_load_model(str(path)), Z)
+    np.testing.assert_allclose(found, theirs, rtol=1e-10, atol=1e-10 * np.abs(found).max())
+    with pytest.raises(AttributeError, match=r"loaded from a model file"):
+        loaded.certificate_  # noqa: B018
+
+    flags = f"-q -s {number} -t {KERNELS.index(kernel)} -g 0.3 -r 0.4 -d 2 {flags}"
+    trained = svmutil.svm_train(list(target), sparse_samples(X), flags)
+    svmutil.svm_save_model(str(tmp_path / "theirs"), trained)
+    known = svmutil.svm_load_model(str(tmp_path / "theirs"))
+    ours = load_model(tmp_path / "theirs", n_features=3)
+    first = known.get_labels()[0] if name == "nu_svc" else 1
+    expected = libsvm_values(known, Z) * (1 if first == 1 else -1)
+    np.testing.assert_allclose(
+        values_of(ours, Z), expected, rtol=1e-10, atol=1e-10 * np.abs(expected).max()
+    )
+
+
+def test_a_regression_without_support_vectors(tmp_path):
+    model = SVR(epsilon=1.0).fit(np.eye(4), [0.1, 0.2, 0.3, 0.4])
+    save_model(model, tmp_path / "m")
+    assert load_model(tmp_path / "m").predict([[5.0]])[0] == model.predict(np.eye(4))[0]
+    loaded = load_model(tmp_path / "m", n_features=4)
+    np.testing.assert_array_equal(loaded.predict(np.eye(4)), model.predict(np.eye(4)))
+
+
+@pytest.mark.parametrize("name", ["c_svc", *ESTIMATORS])
+def test_precomputed_kernels_name_their_rows(tmp_path, name):
+    X, y = problem(2)
+    K = X @ X.T + 1.0
+    target = y if name.endswith("svc") else X[:, 0] + 0.1 * y
+    make = ESTIMATORS[name][1] if name in ESTIMATORS else SVC
+    model = make(kernel="precomputed").fit(K, target)
+    save_model(model, tmp_path / "m")
+    assert f" 0:{model.support_[0] + 1} \n".encode() in (tmp_path / "m").read_bytes()
+    loaded = load_model(tmp_path / "m", n_features=60)
+    assert values_of(loaded, K).tobytes() == values_of(model, K).tobytes()
+    theirs = svmutil.svm_load_model(str(tmp_path / "m"))
+    row = {0: 1, **{j + 1: float(value) for j, value in enumerate(K[0])}}
+    buffer = (ctypes.c_double * 10)()
+    svm.libsvm.svm_predict_values(theirs, svm.gen_svm_nodearray(row, isKernel=True)[0], buffer)
+    sign = -1 if name.endswith("svc") else 1
+    assert sign * buffer[0] == pytest.approx(
+        model.decision_function(K[:1])[0]
+        if sign < 0 or name == "one_class"
+        else values_of(model, K[:1])[0]
+    )
+    bad = (tmp_path / "m").read_bytes().replace(b" 0:", b" 0:0.5", 1)
+    with pytest.raises(ValueError, match="must be row numbers"):
+        load_model(bad)
+
+
+def test_kernels_that_the_format_does_not_know(tmp_path):
+    X, y = problem(2)
+    for kernel in (lambda A, B: A @ B.T, kernels.RBF() + 1.0, kernels.PowerSum(2)):
+        with pytest.raises(ValueError, match="does not know kernels that are callables or comp"):
+            save_model(SVC(kernel=kernel).fit(X, y), tmp_path / "m")
+    assert os.listdir(tmp_path) == []
+    save_model(SVC(kernel=kernels.RBF(0.5)).fit(X, y), tmp_path / "m")
+    assert load_model(tmp_path / "m", n_features=3).gamma == 0.5

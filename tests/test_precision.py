@@ -16,7 +16,8 @@ def fit(X, y, C=1.0, gamma=0.5, kernel="rbf", **options):
     options.setdefault("cache_bytes", 100 << 20)
     params = _core.KernelParams(kernel, gamma, 1.0, 2)
     data = (X.data, X.indices, X.indptr, X.shape[1]) if sp.issparse(X) else X
-    return _core.svc_fit(data, y, int(y.max()) + 1, upper, params, **options)
+    training = _core.TrainingOptions(**options)
+    return _core.svc_fit(data, y, int(y.max()) + 1, upper, params, training)
 
 
 def noisy(n, d, seed=0):
@@ -156,7 +157,8 @@ def test_values_beyond_float32_end_in_float64(outlier):
     X[outlier] *= 1e8  # its cube is beyond the range
     upper, params = np.full(600, 1e-3), _core.KernelParams("poly", 0.1, 1.0, 3)
     for precision in ("auto", "float32", "float64"):  # whether so ill a problem converges is luck
-        result = _core.svc_fit(X, y, 2, upper, params, precision=precision, max_iter=3000)
+        training = _core.TrainingOptions(precision=precision, max_iter=3000)
+        result = _core.svc_fit(X, y, 2, upper, params, training)
         assert np.isfinite(result["dual_objective"]).all()
 
 

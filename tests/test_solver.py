@@ -25,8 +25,11 @@ def problem(n, d, seed=0, flip=0.1):
 def fit(X, y, C=1.0, gamma=0.5, kernel="rbf", **options):
     upper = np.broadcast_to(np.asarray(C, float), len(y)).copy()
     options.setdefault("cache_bytes", 100 << 20)
+    callback = options.pop("callback", None)
     params = _core.KernelParams(kernel, gamma, 1.0, 2)
-    return _core.svc_fit(X, y, int(y.max()) + 1, upper, params, **options)
+    training = _core.TrainingOptions(**options)
+    n_classes = int(y.max()) + 1
+    return _core.svc_fit(X, y, n_classes, upper, params, training, callback=callback)
 
 
 def signed(result, y):
@@ -213,7 +216,7 @@ def test_overflow_is_an_error_and_not_a_model():
     X, y = problem(60, 20, seed=11)
     params = _core.KernelParams("poly", 1.0, 0.0, 200)
     with pytest.raises(_core.NumericError, match="overflow"):
-        _core.svc_fit(X * 100, y, 2, np.ones(60), params)
+        _core.svc_fit(X * 100, y, 2, np.ones(60), params, _core.TrainingOptions())
 
 
 def test_a_callback_sees_the_violation_and_may_stop():

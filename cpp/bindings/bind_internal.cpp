@@ -23,7 +23,7 @@ template <Real T>
 py::tuple dense_block(const simd::KernelTable& target, const MatrixView& A, const MatrixView& B,
                       const KernelParams& kernel, int repeat) {
   const simd::RealTable<T>& table = simd::real_table<T>(target);
-  const Scaling scaling = scaling_of(B, is_translation_invariant(kernel.type));
+  const Scaling scaling = scaling_of(B, is_translation_invariant(kernel));
   const PackedDense<T> queries(A, identity_order(n_rows(A)), scaling, table, 1);
   const PackedDense<T> columns(B, identity_order(n_rows(B)), scaling, table, 1);
   std::vector<const T*> query_panels, panels;

@@ -59,31 +59,36 @@ py::bytes write_svmlight_rows(const py::object& X, const Array<double>& y, index
   return to_bytes(text);
 }
 
-py::dict to_dict(SvcModel&& model) {
-  const auto rows = static_cast<py::ssize_t>(model.n_classes() - 1);
+py::dict to_dict(SvmModel&& model) {
+  const auto rows = static_cast<py::ssize_t>(model.n_coef_rows());
   SupportVectors& vectors = model.support_vectors;
   py::dict result;
+  result["type"] = std::string(name_of(model.type));
   result["kernel"] = model.kernel;
   result["labels"] = to_numpy(std::move(model.labels));
   result["n_support"] = to_numpy(std::move(model.n_support));
   result["dual_coef"] = to_numpy(std::move(model.dual_coef), {rows, vectors.rows});
   result["rho"] = to_numpy(std::move(model.rho));
+  const auto n_sigmoids = static_cast<py::ssize_t>(model.prob_a.size());
+  std::vector<double> sigmoids = std::move(model.prob_a);
+  sigmoids.insert(sigmoids.end(), model.prob_b.begin(), model.prob_b.end());
+  result["sigmoids"] = to_numpy(std::move(sigmoids), {2, n_sigmoids});
   result["support_vectors"] =
       py::make_tuple(to_numpy(std::move(vectors.values)), to_numpy(std::move(vectors.indices)),
                      to_numpy(std::move(vectors.indptr)), vectors.cols);
   return result;
 }
 
-py::dict read_svc_model_bytes(const py::bytes& data, std::optional<bool> zero_based,
-                              std::optional<index_t> n_features) {
+py::dict read_model_bytes(const py::bytes& data, std::optional<bool> zero_based,
+                          std::optional<index_t> n_features) {
   const std::string_view text = view_of(data);
-  SvcModel model;
+  SvmModel model;
   std::vector<index_t> vote_order; // the classes, by ascending label, in the order of the file
   {
     const py::gil_scoped_release release;
-    const SvcModel in_file = read_svc_model(text, index_base(zero_based), n_features.value_or(-1));
+    const SvmModel in_file = read_model(text, index_base(zero_based), n_features.value_or(-1));
     const std::vector<index_t> ascending = ascending_order(in_file);
-    model = with_class_order(in_file, ascending);
+    model = is_classifier(in_file.type) ? with_class_order(in_file, ascending) : in_file;
     vote_order = inverse_order(ascending, in_file.n_classes());
   }
   py::dict result = to_dict(std::move(model));
@@ -120,19 +125,28 @@ SupportVectors to_support_vectors(const MatrixView& X) {
   return vectors;
 }
 
-py::bytes write_svc_model_bytes(const KernelParams& kernel, const Array<double>& labels,
-                                const Array<index_t>& n_support, const Array<double>& dual_coef,
-                                const Array<double>& rho, const py::object& support_vectors,
-                                const Array<index_t>& vote_order) {
-  SvcModel model{
-      kernel, to_vector(labels), to_vector(n_support), to_vector(dual_coef), to_vector(rho), {}};
+py::bytes write_model_bytes(const KernelParams& kernel, const Array<double>& labels,
+                            const Array<index_t>& n_support, const Array<double>& dual_coef,
+                            const Array<double>& rho, const py::object& support_vectors,
+                            const Array<index_t>& vote_order, const std::string& type,
+                            const Array<double>& sigmoids) {
+  SvmModel model;
+  model.type = type_named(type);
+  model.kernel = kernel;
+  model.labels = to_vector(labels);
+  model.n_support = to_vector(n_support);
+  model.dual_coef = to_vector(dual_coef);
+  model.rho = to_vector(rho);
+  const auto n_sigmoids = sigmoids.size() / 2;
+  model.prob_a.assign(sigmoids.data(), sigmoids.data() + n_sigmoids);
+  model.prob_b.assign(sigmoids.data() + n_sigmoids, sigmoids.data() + 2 * n_sigmoids);
   const MatrixView view = matrix_view(support_vectors);
   const std::vector<index_t> order = to_vector(vote_order);
   std::string text;
   {
     const py::gil_scoped_release release;
     model.support_vectors = to_support_vectors(view);
-    text = write_svc_model(model, order);
+    text = write_model(model, order);
   }
   return to_bytes(text);
 }
@@ -145,12 +159,14 @@ void bind_io(py::module_& m) {
         "Parse svmlight text. Returns X as a CSR tuple, y, and query_id (empty unless asked for).");
   m.def("write_svmlight", &write_svmlight_rows, py::arg("X"), py::arg("y"), py::arg("begin"),
         py::arg("end"), py::arg("zero_based"), "The rows [begin, end) as svmlight text.");
-  m.def("read_svc_model", &read_svc_model_bytes, py::arg("data"),
-        py::arg("zero_based") = py::none(), py::arg("n_features") = py::none(),
-        "Parse a LIBSVM model of a C-SVC, its classes put in ascending order.");
-  m.def("write_svc_model", &write_svc_model_bytes, py::arg("kernel"), py::arg("labels"),
+  m.def("read_model", &read_model_bytes, py::arg("data"), py::arg("zero_based") = py::none(),
+        py::arg("n_features") = py::none(),
+        "Parse a LIBSVM model, its classes put in ascending order.");
+  m.def("write_model", &write_model_bytes, py::arg("kernel"), py::arg("labels"),
         py::arg("n_support"), py::arg("dual_coef"), py::arg("rho"), py::arg("support_vectors"),
-        py::arg("vote_order"), "The text of a LIBSVM model, its classes in the order vote_order.");
+        py::arg("vote_order"), py::arg("type") = "c_svc",
+        py::arg("sigmoids") = Array<double>(std::vector<py::ssize_t>{2, 0}),
+        "The text of a LIBSVM model, its classes in the order vote_order.");
 }
 
 } // namespace maxmargin::bindings

@@ -1,22 +1,55 @@
 #include "bindings/arrays.hpp"
 #include "bindings/control.hpp"
 #include "bindings/pybind.hpp"
+#include "kernel/kernel_function.hpp"
 #include "model/decision.hpp"
+#include "svm/one_class.hpp"
 #include "svm/one_vs_one.hpp"
+#include "svm/svr.hpp"
 
 namespace maxmargin::bindings {
 namespace {
 
 KernelParams kernel_params(const std::string& type, double gamma, double coef0, int degree) {
-  KernelParams kernel{KernelType::rbf, gamma, coef0, degree};
+  KernelParams kernel{KernelType::rbf, gamma, coef0, degree, {}};
   if (type == "linear")
     kernel.type = KernelType::linear;
   else if (type == "poly")
     kernel.type = KernelType::polynomial;
   else if (type == "sigmoid")
     kernel.type = KernelType::sigmoid;
+  else if (type == "precomputed")
+    kernel.type = KernelType::precomputed;
+  else if (type == "power_sum")
+    kernel.type = KernelType::power_sum;
+  else if (type == "constant")
+    kernel.type = KernelType::constant;
   else
-    require(type == "rbf", "kernel must be linear, poly, rbf or sigmoid, got '" + type + "'");
+    require(type == "rbf",
+            "kernel must be linear, poly, rbf, sigmoid, precomputed, power_sum or constant, got '" +
+                type + "'");
+  return kernel;
+}
+
+// In postfix notation: tuples (kernel, weight), and the strings "+" and "*".
+KernelParams composed_kernel(const py::list& steps) {
+  KernelParams kernel;
+  kernel.type = KernelType::composed;
+  for (const py::handle step : steps) {
+    KernelParams::Step& to = kernel.steps.emplace_back();
+    if (py::isinstance<py::str>(step)) {
+      const auto symbol = py::cast<std::string>(step);
+      require(symbol == "+" || symbol == "*", "an operation must be + or *");
+      to.kind = symbol == "+" ? CompositionStep::add : CompositionStep::multiply;
+    } else {
+      const auto pair = py::cast<std::pair<KernelParams, double>>(step);
+      require(pair.first.type != KernelType::composed && pair.first.type != KernelType::precomputed,
+              "a part of a composed kernel must be a kernel of products of samples");
+      to.kernel = pair.first;
+      to.weight = pair.second;
+    }
+  }
+  check_steps(kernel.steps);
   return kernel;
 }
 
@@ -30,6 +63,14 @@ std::string type_name(const KernelParams& kernel) {
     return "rbf";
   case KernelType::sigmoid:
     return "sigmoid";
+  case KernelType::precomputed:
+    return "precomputed";
+  case KernelType::power_sum:
+    return "power_sum";
+  case KernelType::constant:
+    return "constant";
+  case KernelType::composed:
+    return "composed";
   }
   return "";
 }
@@ -47,10 +88,8 @@ template <class Get> auto column(const std::vector<Certificate>& certificates, c
   return values;
 }
 
-py::dict to_dict(SvcFit&& fit) {
-  const auto n_support = static_cast<py::ssize_t>(fit.support.size());
-  const auto lines = static_cast<py::ssize_t>(fit.n_support.size()) - 1;
-  const auto& machines = fit.certificates;
+// An array of every field, by machine.
+py::dict to_dict(const std::vector<Certificate>& machines) {
   py::dict d;
   d["dual_objective"] = to_numpy(column(machines, [](auto& c) { return c.dual_objective; }));
   d["primal_objective"] = to_numpy(column(machines, [](auto& c) { return c.primal_objective; }));
@@ -61,28 +100,53 @@ py::dict to_dict(SvcFit&& fit) {
   d["cache_misses"] = to_numpy(column(machines, [](auto& c) { return c.cache_misses; }));
   d["seconds"] = to_numpy(column(machines, [](auto& c) { return c.seconds; }));
   d["stop_reason"] = column(machines, [](auto& c) { return name_of(c.stop_reason); });
+  return d;
+}
+
+py::dict to_dict(SvcFit&& fit) {
+  const auto n_support = static_cast<py::ssize_t>(fit.support.size());
+  const auto lines = static_cast<py::ssize_t>(fit.n_support.size()) - 1;
+  py::dict d = to_dict(fit.certificates);
   d["support"] = to_numpy(std::move(fit.support));
   d["n_support"] = to_numpy(std::move(fit.n_support));
   d["dual_coef"] = to_numpy(std::move(fit.dual_coef), {lines, n_support});
   d["rho"] = to_numpy(std::move(fit.rho));
+  d["counterpart"] = to_numpy(std::move(fit.counterpart));
   return d;
 }
 
+py::dict to_dict(SingleFit&& fit) {
+  const auto n_support = static_cast<py::ssize_t>(fit.support.size());
+  py::dict d = to_dict({fit.certificate});
+  d["support"] = to_numpy(std::move(fit.support));
+  d["dual_coef"] = to_numpy(std::move(fit.dual_coef), {1, n_support});
+  d["rho"] = to_numpy(std::vector{fit.rho});
+  d["counterpart"] = to_numpy(std::vector{fit.counterpart});
+  return d;
+}
+
+TrainingOptions training_options(double tol, index_t max_iter, std::size_t cache_bytes,
+                                 bool shrinking, double time_limit, int n_threads,
+                                 const std::string& precision) {
+  TrainingOptions options;
+  options.solver = {tol, max_iter, shrinking, time_limit};
+  options.cache_bytes = cache_bytes;
+  options.threads = n_threads;
+  options.precision = precision_named(precision);
+  return options;
+}
+
 py::dict svc_fit(const py::object& X, const Array<std::int64_t>& y, index_t n_classes,
-                 const Array<double>& upper, const KernelParams& kernel, double tol,
-                 index_t max_iter, std::size_t cache_bytes, bool shrinking, double time_limit,
-                 int n_threads, const py::object& callback, const std::string& precision) {
+                 const Array<double>& upper, const KernelParams& kernel,
+                 const TrainingOptions& training, const std::optional<double>& nu,
+                 const py::object& callback, bool squared_hinge) {
   const MatrixView view = matrix_view(X);
   require(y.size() == n_rows(view) && upper.size() == n_rows(view),
           "y and upper must have one element for every row of X");
   require(n_classes >= 2, "n_classes must be at least 2");
   for (const std::int64_t label : span_of(y))
     require(label >= 0 && label < n_classes, "y must hold numbers from 0 to n_classes - 1");
-  SvcOptions options;
-  options.solver = {tol, max_iter, shrinking, time_limit};
-  options.cache_bytes = cache_bytes;
-  options.threads = n_threads;
-  options.precision = precision_named(precision);
+  const SvcOptions options{training, nu, squared_hinge ? Loss::squared_hinge : Loss::hinge};
   Control control(python_hook(callback));
   SvcFit fit;
   {
@@ -90,6 +154,40 @@ py::dict svc_fit(const py::object& X, const Array<std::int64_t>& y, index_t n_cl
     fit = train_one_vs_one(view, span_of(y), n_classes, span_of(upper), kernel, options, control);
   }
   return to_dict(std::move(fit));
+}
+
+// Calls train(view, control), which gives a SingleFit, without the GIL.
+template <class Train>
+py::dict fit_single(const py::object& X, const Array<double>& upper, const py::object& callback,
+                    const Train& train) {
+  const MatrixView view = matrix_view(X);
+  require(upper.size() == n_rows(view), "upper must have one element for every row of X");
+  Control control(python_hook(callback));
+  SingleFit fit;
+  {
+    const py::gil_scoped_release nogil;
+    fit = train(view, control);
+  }
+  return to_dict(std::move(fit));
+}
+
+// epsilon, or nu of a nu-SVR.
+py::dict svr_fit(const py::object& X, const Array<double>& targets, const Array<double>& upper,
+                 const KernelParams& kernel, const TrainingOptions& options, double epsilon,
+                 const std::optional<double>& nu, const py::object& callback) {
+  require(targets.size() == upper.size(), "targets and upper must be of the same length");
+  return fit_single(X, upper, callback, [&](const MatrixView& view, Control& control) {
+    const std::span<const double> z = span_of(targets), C = span_of(upper);
+    return nu ? train_nu_svr(view, z, C, *nu, kernel, options, control)
+              : train_svr(view, z, C, epsilon, kernel, options, control);
+  });
+}
+
+py::dict one_class_fit(const py::object& X, const Array<double>& upper, const KernelParams& kernel,
+                       const TrainingOptions& options, double nu, const py::object& callback) {
+  return fit_single(X, upper, callback, [&](const MatrixView& view, Control& control) {
+    return train_one_class(view, span_of(upper), nu, kernel, options, control);
+  });
 }
 
 std::unique_ptr<Decision> make_decision(const py::object& support_vectors,
@@ -128,17 +226,29 @@ void bind_svm(py::module_& m) {
   py::class_<KernelParams>(m, "KernelParams", "A kernel's type and parameters.")
       .def(py::init(&kernel_params), py::arg("type"), py::arg("gamma") = 1.0,
            py::arg("coef0") = 0.0, py::arg("degree") = 3)
+      .def_static("composed", &composed_kernel, py::arg("steps"))
       .def_property_readonly("type", &type_name)
       .def_readonly("gamma", &KernelParams::gamma)
       .def_readonly("coef0", &KernelParams::coef0)
       .def_readonly("degree", &KernelParams::degree);
 
+  py::class_<TrainingOptions>(m, "TrainingOptions", "How a machine is trained; svm/machine.hpp.")
+      .def(py::init(&training_options), py::kw_only(), py::arg("tol") = 1e-3,
+           py::arg("max_iter") = -1, py::arg("cache_bytes") = std::size_t{200} << 20,
+           py::arg("shrinking") = true,
+           py::arg("time_limit") = std::numeric_limits<double>::infinity(),
+           py::arg("n_threads") = 0, py::arg("precision") = "auto");
+
   m.def("svc_fit", &svc_fit, py::arg("X"), py::arg("y"), py::arg("n_classes"), py::arg("upper"),
-        py::arg("kernel"), py::kw_only(), py::arg("tol") = 1e-3, py::arg("max_iter") = -1,
-        py::arg("cache_bytes") = std::size_t{200} << 20, py::arg("shrinking") = true,
-        py::arg("time_limit") = std::numeric_limits<double>::infinity(), py::arg("n_threads") = 0,
-        py::arg("callback") = py::none(), py::arg("precision") = "auto",
-        "Train one C-SVC for every pair of classes; see svm/one_vs_one.hpp.");
+        py::arg("kernel"), py::arg("options"), py::arg("nu") = py::none(),
+        py::arg("callback") = py::none(), py::arg("squared_hinge") = false,
+        "Train one machine for every pair of classes; see svm/one_vs_one.hpp.");
+  m.def("svr_fit", &svr_fit, py::arg("X"), py::arg("targets"), py::arg("upper"), py::arg("kernel"),
+        py::arg("options"), py::arg("epsilon") = 0.1, py::arg("nu") = py::none(),
+        py::arg("callback") = py::none(), "Train a regression; see svm/svr.hpp.");
+  m.def("one_class_fit", &one_class_fit, py::arg("X"), py::arg("upper"), py::arg("kernel"),
+        py::arg("options"), py::arg("nu"), py::arg("callback") = py::none(),
+        "Train a one-class machine; see svm/one_class.hpp.");
 
   py::class_<Decision>(m, "Decision", "Decision functions of trained machines, packed for reuse.")
       .def(py::init(&make_decision), py::arg("support_vectors"), py::arg("n_support"),

@@ -1,9 +1,12 @@
 #include "kernel/kernel_matrix.hpp"
 
+#include "base/aligned_buffer.hpp"
+#include "base/error.hpp"
 #include "base/parallel.hpp"
 #include "simd/dispatch.hpp"
 
 #include <algorithm>
+#include <map>
 
 namespace maxmargin {
 namespace {
@@ -25,9 +28,10 @@ constexpr index_t kGrain = 64; // columns, of which every thread takes whole mul
 
 template <Real T>
 KernelMatrix<T>::KernelMatrix(std::unique_ptr<KernelRows<T>> rows, std::size_t cache_bytes,
-                              int threads, Control& control)
-    : all_(std::move(rows)), cache_bytes_(cache_bytes), threads_(thread_count(threads)),
-      control_(control), table_(simd::real_table<T>(simd::active_table())),
+                              int threads, Control& control, Fold fold)
+    : all_(std::move(rows)), fold_(fold), cache_bytes_(cache_bytes),
+      threads_(thread_count(threads)), control_(control),
+      table_(simd::real_table<T>(simd::active_table())),
       scratch_(static_cast<std::size_t>(threads_)) {
   open_cache();
 }
@@ -39,11 +43,12 @@ template <Real T> void KernelMatrix<T>::open_cache() {
     cache_.reset();
   }
   if (rows().stored_row(0) != nullptr) return; // a cache already
-  const bool is_near = size() <= kNearBytes / index_t{sizeof(T)} / size();
+  const bool is_near = n_columns() <= kNearBytes / index_t{sizeof(T)} / n_columns();
   stores_rows_ = is_near || is_dear();
   if (!stores_rows_) return;
-  RowCache<T> cache(size(), size(), cache_bytes_);
-  if (cache.capacity() >= std::min(kFewestCachedRows, size())) cache_.emplace(std::move(cache));
+  RowCache<T> cache(n_columns(), n_columns(), cache_bytes_);
+  if (cache.capacity() >= std::min(kFewestCachedRows, n_columns()))
+    cache_.emplace(std::move(cache));
 }
 
 template <Real T> std::size_t KernelMatrix<T>::cache_hits() const {
@@ -55,21 +60,82 @@ template <Real T> std::size_t KernelMatrix<T>::cache_misses() const {
 
 template <Real T>
 void KernelMatrix<T>::square(std::span<const index_t> rows, T* out, index_t stride) {
-  this->rows().gather(rows);
+  this->rows().gather(single(rows));
   this->rows().square(out, stride, threads_for(rows.size(), static_cast<index_t>(rows.size())),
                       control_);
+  if (ridge().empty()) return;
+  for (std::size_t r = 0; r < rows.size(); ++r)
+    out[static_cast<index_t>(r) * (stride + 1)] += static_cast<T>(ridge()[rows[r]]);
+}
+
+template <Real T> void KernelMatrix<T>::set_ridge(std::vector<double> ridge) {
+  if (ridge.empty()) return;
+  require(rows().stored_row(0) == nullptr, "a stored matrix takes no ridge");
+  all_ridge_ = std::move(ridge);
+  all_ridge_.resize(static_cast<std::size_t>(size()), 0.0);
+}
+
+template <Real T>
+std::vector<index_t> KernelMatrix<T>::single(std::span<const index_t> columns) const {
+  std::vector<index_t> numbers(columns.begin(), columns.end());
+  if (is_twofold())
+    for (index_t& c : numbers) c %= n_columns();
+  return numbers;
 }
 
 template <Real T>
 void KernelMatrix<T>::add_rows(std::span<const index_t> rows, std::span<const double> coef,
                                double* out, std::span<const char> will_return) {
+  if (is_twofold())
+    add_twofold(rows, coef, out, will_return);
+  else
+    add_single(rows, coef, out, will_return);
+  if (ridge().empty()) return;
+  for (std::size_t k = 0; k < rows.size(); ++k) out[rows[k]] += coef[k] * ridge()[rows[k]];
+}
+
+// The sum over the single rows, added to both halves.
+template <Real T>
+void KernelMatrix<T>::add_twofold(std::span<const index_t> rows, std::span<const double> coef,
+                                  double* out, std::span<const char> will_return) {
+  struct Term {
+    double coef = 0.0;
+    char will_return = 0;
+  };
+  std::map<index_t, Term> terms;
+  for (std::size_t k = 0; k < rows.size(); ++k) {
+    Term& term = terms[rows[k] % n_columns()];
+    term.coef += coef[k];
+    term.will_return |= will_return.empty() || will_return[k];
+  }
+  std::vector<index_t> some_rows;
+  std::vector<double> some_coef;
+  std::vector<char> some_return;
+  for (const auto& [row, term] : terms) {
+    if (term.coef == 0.0) continue;
+    some_rows.push_back(row);
+    some_coef.push_back(term.coef);
+    some_return.push_back(term.will_return);
+  }
+  AlignedBuffer<double> sums = AlignedBuffer<double>::zeros(n_columns());
+  add_single(some_rows, some_coef, sums.data(), some_return);
+  for (index_t c = 0; c < n_columns(); ++c) {
+    out[c] += sums[c];
+    out[n_columns() + c] += sums[c];
+  }
+}
+
+template <Real T>
+void KernelMatrix<T>::add_single(std::span<const index_t> rows, std::span<const double> coef,
+                                 double* out, std::span<const char> will_return) {
   if (this->rows().stored_row(0) != nullptr) return add_stored(rows, coef, out);
-  if (!stores_rows_ && this->rows().adds_directly()) return add_directly(size(), rows, coef, out);
+  if (!stores_rows_ && this->rows().adds_directly())
+    return add_directly(n_columns(), rows, coef, out);
   // No more at a time than the cache holds, so that none of a piece evicts another of it.
   const std::size_t step = cache_ ? static_cast<std::size_t>(cache_->capacity()) : rows.size();
   for (std::size_t first = 0; first < rows.size(); first += step) {
     const std::size_t n = std::min(step, rows.size() - first);
-    add_piece(size(), rows.subspan(first, n), coef.subspan(first, n), out,
+    add_piece(n_columns(), rows.subspan(first, n), coef.subspan(first, n), out,
               will_return.empty() ? will_return : will_return.subspan(first, n));
   }
 }
@@ -93,7 +159,7 @@ void KernelMatrix<T>::add_stored(std::span<const index_t> rows, std::span<const 
                                  double* out) {
   std::vector<const T*> pointers;
   for (const index_t r : rows) pointers.push_back(this->rows().stored_row(r));
-  parallel_ranges(size(), kGrain, threads_for(rows.size(), size()),
+  parallel_ranges(n_columns(), kGrain, threads_for(rows.size(), n_columns()),
                   [&](index_t begin, index_t end, int) {
                     table_.add_rows(pointers.data(), coef.data(), static_cast<index_t>(rows.size()),
                                     out, begin, end);
@@ -179,7 +245,12 @@ void KernelMatrix<T>::add_piece(index_t n_columns, std::span<const index_t> rows
 }
 
 template <Real T> void KernelMatrix<T>::restrict_to(std::span<const index_t> columns) {
-  restricted_ = rows().restricted(columns);
+  std::vector<double> kept_ridge;
+  if (!ridge().empty())
+    for (const index_t c : columns) kept_ridge.push_back(ridge()[c]);
+  restricted_ = rows().restricted(single(columns));
+  if (!kept_ridge.empty()) kept_ridge.resize(static_cast<std::size_t>(n_columns()), 0.0);
+  restricted_ridge_ = std::move(kept_ridge);
   open_cache();
 }
 

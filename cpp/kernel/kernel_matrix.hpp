@@ -12,6 +12,10 @@
 
 namespace maxmargin {
 
+// A twofold matrix has every column, and every row, twice: first all, then all again. It is what
+// two variables for each sample see (regression), and costs little more than the single one.
+enum class Fold { single, twofold };
+
 // The kernel matrix as a solver sees it: small square blocks, and sums of rows. Rows are kept in an
 // LRU cache where reading one again is cheaper than computing it; else they exist a strip at a
 // time. Every number that comes out is the same to the last bit whatever the cache holds and
@@ -21,14 +25,18 @@ template <Real T> class KernelMatrix {
  public:
   // `control` is polled during the work that add_rows does, which may take long.
   KernelMatrix(std::unique_ptr<KernelRows<T>> rows, std::size_t cache_bytes, int threads,
-               Control& control);
+               Control& control, Fold fold = Fold::single);
 
-  index_t size() const { return rows().size(); }
+  // Adds these numbers, one for every column, to the diagonal (a squared loss does). Before any
+  // other call, and not to a matrix that stands in memory.
+  void set_ridge(std::vector<double> ridge);
+
+  index_t size() const { return is_twofold() ? 2 * n_columns() : n_columns(); }
   // Whether computing a value again costs more than fetching it from main memory.
   bool is_dear() const { return rows().products_per_value() >= kCheapProducts; }
 
   // The whole matrix where it stands in memory: size() x size() numbers; else nullptr.
-  const T* stored() const { return rows().stored_row(0); }
+  const T* stored() const { return is_twofold() ? nullptr : rows().stored_row(0); }
 
   // out[r * stride + c] = K(rows[r], rows[c]); stride >= rows.size() rounded up to a cache line.
   void square(std::span<const index_t> rows, T* out, index_t stride);
@@ -55,7 +63,15 @@ template <Real T> class KernelMatrix {
   static constexpr double kCheapProducts = 32.0;
 
   KernelRows<T>& rows() const { return restricted_ ? *restricted_ : *all_; }
+  index_t n_columns() const { return rows().size(); }
+  bool is_twofold() const { return fold_ == Fold::twofold && !restricted_; }
+  const std::vector<double>& ridge() const { return restricted_ ? restricted_ridge_ : all_ridge_; }
+  std::vector<index_t> single(std::span<const index_t> columns) const;
   void open_cache();
+  void add_twofold(std::span<const index_t> rows, std::span<const double> coef, double* out,
+                   std::span<const char> will_return);
+  void add_single(std::span<const index_t> rows, std::span<const double> coef, double* out,
+                  std::span<const char> will_return);
   int threads_for(std::size_t n_rows, index_t n_columns) const;
   void add_stored(std::span<const index_t> rows, std::span<const double> coef, double* out);
   void add_directly(index_t n_columns, std::span<const index_t> rows, std::span<const double> coef,
@@ -65,6 +81,9 @@ template <Real T> class KernelMatrix {
 
   std::unique_ptr<KernelRows<T>> all_;
   std::unique_ptr<KernelRows<T>> restricted_;
+  Fold fold_;
+  std::vector<double> all_ridge_; // empty: none
+  std::vector<double> restricted_ridge_;
   std::size_t cache_bytes_;
   int threads_;
   Control& control_;

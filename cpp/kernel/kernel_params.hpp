@@ -1,18 +1,46 @@
 #pragma once
 
+#include <vector>
+
 namespace maxmargin {
 
-enum class KernelType { linear, polynomial, rbf, sigmoid };
+enum class KernelType {
+  linear,
+  polynomial,
+  rbf,
+  sigmoid,
+  precomputed,
+  power_sum,
+  constant,
+  composed
+};
+
+enum class CompositionStep { value, add, multiply };
 
 // linear      x.z
 // polynomial  (gamma x.z + coef0)^degree
 // rbf         exp(-gamma ||x - z||^2)
 // sigmoid     tanh(gamma x.z + coef0)
+// precomputed a matrix of the values of all samples with all stands in the place of the samples
+// composed    sums and products of the others but precomputed, and of
+//   power_sum x.z + (x.z)^2 + .. + (x.z)^degree
+//   constant  1
 struct KernelParams {
   KernelType type = KernelType::rbf;
   double gamma = 1.0;
   double coef0 = 0.0;
   int degree = 3;
+
+  // A composed kernel in postfix notation: the values of kernels, times weights, and operations on
+  // the last two results.
+  struct Step;
+  std::vector<Step> steps = {};
+};
+
+struct KernelParams::Step {
+  CompositionStep kind = CompositionStep::value;
+  KernelParams kernel; // of a value
+  double weight = 1.0;
 };
 
 } // namespace maxmargin

@@ -2,6 +2,7 @@
 
 #include "kernel/dense_kernel_rows.hpp"
 #include "kernel/kernel_function.hpp"
+#include "kernel/precomputed_kernel_rows.hpp"
 #include "kernel/sparse_kernel_rows.hpp"
 #include "simd/dispatch.hpp"
 
@@ -66,16 +67,38 @@ template <Real T> class PackedSparseSamples final : public PackedSamples<T> {
   PackedCsr<T> packed_;
 };
 
+// The segments' columns of a kernel matrix; nothing is packed.
+template <Real T> class PrecomputedSamples final : public PackedSamples<T> {
+ public:
+  PrecomputedSamples(const PackingPlan& plan, SegmentOrder order)
+      : matrix_(plan.X), order_(std::move(order)) {}
+
+  std::unique_ptr<KernelRows<T>> rows(std::span<const index_t> segments, int) const override {
+    std::vector<index_t> sample_of;
+    for (const index_t s : segments)
+      sample_of.insert(sample_of.end(), order_.rows.begin() + order_.begin[s],
+                       order_.rows.begin() + order_.begin[s + 1]);
+    return std::make_unique<PrecomputedKernelRows<T>>(matrix_, std::move(sample_of));
+  }
+
+ private:
+  const MatrixView& matrix_;
+  SegmentOrder order_;
+};
+
 } // namespace
 
 PackingPlan::PackingPlan(const MatrixView& samples, const KernelParams& params)
-    : X(samples), kernel(params), density(density_of(samples)),
-      is_sparse(packs_sparse(samples, density)),
-      scaling(scaling_of(samples, !is_sparse && is_translation_invariant(params.type))) {
+    : X(samples), kernel(params) {
+  if (is_precomputed()) return;
+  density = density_of(samples);
+  is_sparse = packs_sparse(samples, density);
+  scaling = scaling_of(samples, !is_sparse && is_translation_invariant(params));
   if (is_sparse) order = FeatureOrder(samples);
 }
 
 double PackingPlan::products_per_value() const {
+  if (is_precomputed()) return 1.0;
   if (!is_sparse) return static_cast<double>(n_cols(X));
   return density * static_cast<double>(n_cols(X));
 }
@@ -84,7 +107,8 @@ template <Real T>
 std::unique_ptr<PackedSamples<T>> pack_samples(const PackingPlan& plan,
                                                const std::vector<std::vector<index_t>>& segments,
                                                int threads, Control& control) {
-  const SegmentOrder order(segments);
+  SegmentOrder order(segments);
+  if (plan.is_precomputed()) return std::make_unique<PrecomputedSamples<T>>(plan, std::move(order));
   if (plan.is_sparse) return std::make_unique<PackedSparseSamples<T>>(plan, order);
   return std::make_unique<PackedDenseSamples<T>>(plan, order, threads, control);
 }

@@ -23,10 +23,13 @@ struct PackingPlan {
   // Multiplications that one kernel value takes on average, before the kernel's own function.
   double products_per_value() const;
 
+  // X holds the values of all samples with all.
+  bool is_precomputed() const { return kernel.type == KernelType::precomputed; }
+
   MatrixView X;
   KernelParams kernel;
-  double density;
-  bool is_sparse;
+  double density = 1.0;
+  bool is_sparse = false;
   Scaling scaling;
   FeatureOrder order; // of sparse ones
 };

@@ -84,7 +84,7 @@ class Decision::Impl {
         for (index_t k = columns_.begin[c]; k < columns_.begin[c] + n_support[c]; ++k)
           coef_[line * columns_.size() + k] = dual_coef[line * n_rows_given + columns_.row[k]];
     if (n_rows_given == 0) return;
-    scaling_ = scaling_of(support_vectors, !sparse_ && is_translation_invariant(kernel.type));
+    scaling_ = scaling_of(support_vectors, !sparse_ && is_translation_invariant(kernel));
     epilogue_ = epilogue_of<T>(kernel, scaling_);
     if (sparse_) {
       feature_order_ = FeatureOrder(support_vectors);

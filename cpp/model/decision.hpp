@@ -15,7 +15,7 @@ namespace maxmargin {
 // machines. Immutable, hence safe to use from many threads.
 class Decision {
  public:
-  // One-vs-one machines: n_support, dual_coef and rho as in model/svc_model.hpp. The samples are
+  // One-vs-one machines: n_support, dual_coef and rho as in model/svm_model.hpp. The samples are
   // copied.
   Decision(const MatrixView& support_vectors, std::span<const std::int64_t> n_support,
            std::span<const double> dual_coef, std::span<const double> rho,

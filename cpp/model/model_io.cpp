@@ -1,6 +1,7 @@
 #include "model/model_io.hpp"
 
 #include "model/entry_reader.hpp"
+#include "model/model_names.hpp"
 
 #include <array>
 #include <map>
@@ -11,22 +12,10 @@
 namespace maxmargin {
 namespace {
 
-constexpr std::array<std::string_view, 4> kKernelNames = {"linear", "polynomial", "rbf",
-                                                          "sigmoid"}; // by KernelType
 constexpr std::array<std::string_view, 13> kKeywords = {
     "svm_type", "kernel_type",        "degree", "gamma", "coef0",
     "nr_class", "total_sv",           "rho",    "label", "probA",
     "probB",    "prob_density_marks", "nr_sv"};
-
-bool uses_gamma(KernelType type) {
-  return type != KernelType::linear;
-}
-bool uses_coef0(KernelType type) {
-  return type == KernelType::polynomial || type == KernelType::sigmoid;
-}
-bool uses_degree(KernelType type) {
-  return type == KernelType::polynomial;
-}
 
 template <class Container> auto found(const Container& items, std::string_view item) {
   return std::find(items.begin(), items.end(), item) - items.begin();
@@ -52,12 +41,14 @@ class Header {
         return;
       }
       if (!contains(kKeywords, keyword))
-        fail_at_line(lines.number(), "not a LIBSVM C-SVC model: unknown keyword", keyword);
+        fail_at_line(lines.number(), "not a LIBSVM model: unknown keyword", keyword);
       if (!fields_.try_emplace(keyword, Field{lines.number(), line}).second)
         fail_at_line(lines.number(), "keyword given twice", keyword);
     }
     fail_at_line(lines.number(), "not a LIBSVM model: the text ends before the line 'SV'");
   }
+
+  bool has(std::string_view keyword) const { return fields_.contains(keyword); }
 
   // A field of one word.
   std::string_view word(std::string_view keyword) const {
@@ -120,15 +111,17 @@ class Header {
   index_t end_ = 1;
 };
 
-void check_svm_type(const Header& header) {
-  const std::string_view type = header.word("svm_type");
-  header.check(type == "c_svc", "svm_type", quoted(type) + " is not supported, only c_svc is");
+SvmType read_type(const Header& header) {
+  const std::string_view name = header.word("svm_type");
+  header.check(contains(kTypeNames, name), "svm_type",
+               quoted(name) + " is none of c_svc, nu_svc, one_class, epsilon_svr and nu_svr");
+  return static_cast<SvmType>(found(kTypeNames, name));
 }
 
 KernelParams read_kernel(const Header& header) {
   const std::string_view name = header.word("kernel_type");
   header.check(contains(kKernelNames, name), "kernel_type",
-               quoted(name) + " is not supported, only linear, polynomial, rbf and sigmoid are");
+               quoted(name) + " is none of linear, polynomial, rbf, sigmoid and precomputed");
   KernelParams kernel;
   kernel.type = static_cast<KernelType>(found(kKernelNames, name));
   if (uses_gamma(kernel.type)) {
@@ -143,11 +136,8 @@ KernelParams read_kernel(const Header& header) {
   return kernel;
 }
 
-// Everything before the support vectors; returns their number.
-index_t read_header(const Header& header, SvcModel& model) {
-  check_svm_type(header);
-  model.kernel = read_kernel(header);
-
+// What only classifiers have.
+void read_classes(const Header& header, index_t n_support_vectors, SvmModel& model) {
   const auto n_classes = header.number<index_t>("nr_class");
   header.check(n_classes >= 2, "nr_class", "must be >= 2");
   const auto labels = header.numbers<std::int32_t>("label");
@@ -160,7 +150,13 @@ index_t read_header(const Header& header, SvcModel& model) {
   header.check(std::ssize(model.rho) == n_classes * (n_classes - 1) / 2, "rho",
                "must have nr_class (nr_class - 1) / 2 numbers");
 
-  const auto n_support_vectors = header.number<index_t>("total_sv");
+  if (header.has("probA") || header.has("probB")) {
+    model.prob_a = header.numbers<double>("probA");
+    model.prob_b = header.numbers<double>("probB");
+    for (const auto& [keyword, numbers] :
+         {std::pair("probA", &model.prob_a), {"probB", &model.prob_b}})
+      header.check(numbers->size() == model.rho.size(), keyword, "must have a number for each rho");
+  }
   model.n_support = header.numbers<index_t>("nr_sv");
   header.check(std::ssize(model.n_support) == n_classes, "nr_sv", "must have nr_class numbers");
   index_t left = n_support_vectors;
@@ -169,11 +165,22 @@ index_t read_header(const Header& header, SvcModel& model) {
     left -= n;
   }
   header.check(left == 0, "nr_sv", "must be numbers >= 0 that add up to total_sv");
+}
+
+// Everything before the support vectors; returns their number.
+index_t read_header(const Header& header, SvmModel& model) {
+  model.type = read_type(header);
+  model.kernel = read_kernel(header);
+  const auto n_support_vectors = header.number<index_t>("total_sv");
+  header.check(n_support_vectors >= 0, "total_sv", "must be >= 0");
+  if (is_classifier(model.type))
+    read_classes(header, n_support_vectors, model);
+  else
+    model.rho.assign(1, header.number<double>("rho"));
   return n_support_vectors;
 }
 
-// Reads the lines after "SV", one for each support vector: n_classes - 1 coefficients, then
-// entries.
+// Reads the lines after "SV", one for each support vector: its coefficients, then entries.
 class SupportVectorReader {
  public:
   SupportVectorReader(TextLines& lines, index_t n_coefs, IndexBase base, index_t n_features)
@@ -223,7 +230,8 @@ class SupportVectorReader {
       const std::string_view token = first_token(rest);
       double coef = 0.0;
       if (!take_real(rest, coef) || !at_token_end(rest))
-        fail_at_line(lines_.number(), "expected nr_class - 1 finite coefficients", token);
+        fail_at_line(lines_.number(),
+                     "expected " + std::to_string(n_coefs_) + " finite coefficients", token);
       coefs_.push_back(coef);
       skip_blanks(rest);
     }
@@ -235,113 +243,31 @@ class SupportVectorReader {
   std::vector<double> coefs_;
 };
 
-void append_line(std::string& text, std::string_view keyword, const std::vector<double>& numbers) {
-  text += keyword;
-  for (const double number : numbers) {
-    text += ' ';
-    append_real(text, number);
-  }
-  text += '\n';
-}
-
-template <std::integral T>
-void append_line(std::string& text, std::string_view keyword, const std::vector<T>& numbers) {
-  text += keyword;
-  for (const T number : numbers) {
-    text += ' ';
-    append_integer(text, number);
-  }
-  text += '\n';
-}
-
-bool all_finite(const std::vector<double>& numbers) {
-  return std::ranges::all_of(numbers, [](double number) { return std::isfinite(number); });
-}
-
-std::vector<std::int32_t> integer_labels(const std::vector<double>& labels) {
-  std::vector<std::int32_t> integers;
-  for (const double label : labels) {
-    using Limits = std::numeric_limits<std::int32_t>;
-    require(std::trunc(label) == label && label >= Limits::min() && label <= Limits::max(),
-            "LIBSVM's model format holds only 32-bit integer labels");
-    integers.push_back(static_cast<std::int32_t>(label));
-  }
-  return integers;
-}
-
-void check_parts_fit(const SvcModel& model) {
-  const index_t n_classes = model.n_classes();
-  const SupportVectors& vectors = model.support_vectors;
-  require(n_classes >= 2, "a model needs at least two classes");
-  require(std::ssize(model.labels) == n_classes, "labels must have n_classes elements");
-  require(std::ssize(model.rho) == n_classes * (n_classes - 1) / 2,
-          "rho must have n_classes (n_classes - 1) / 2 elements");
-  require(std::accumulate(model.n_support.begin(), model.n_support.end(), index_t{0}) ==
-              vectors.rows,
-          "n_support must add up to the number of support vectors");
-  require(std::ssize(model.dual_coef) == (n_classes - 1) * vectors.rows,
-          "dual_coef must have n_classes - 1 rows and a column for every support vector");
-  require(std::isfinite(model.kernel.gamma) && std::isfinite(model.kernel.coef0) &&
-              all_finite(model.rho) && all_finite(model.dual_coef) && all_finite(vectors.values),
-          "a model with numbers that are not finite cannot be saved");
-}
-
-void append_kernel(std::string& text, const KernelParams& kernel) {
-  text += "kernel_type ";
-  text += kKernelNames[static_cast<std::size_t>(kernel.type)];
-  text += '\n';
-  if (uses_degree(kernel.type)) append_line(text, "degree", std::vector{kernel.degree});
-  if (uses_gamma(kernel.type)) append_line(text, "gamma", std::vector{kernel.gamma});
-  if (uses_coef0(kernel.type)) append_line(text, "coef0", std::vector{kernel.coef0});
-}
-
-// LIBSVM ends every coefficient and every entry with a blank.
-void append_support_vector(std::string& text, const SvcModel& model, index_t i) {
-  const SupportVectors& vectors = model.support_vectors;
-  for (index_t row = 0; row < model.n_classes() - 1; ++row) {
-    append_real(text, model.dual_coef[static_cast<std::size_t>(row * vectors.rows + i)]);
-    text += ' ';
-  }
-  const auto begin = static_cast<std::size_t>(vectors.indptr[static_cast<std::size_t>(i)]);
-  const auto end = static_cast<std::size_t>(vectors.indptr[static_cast<std::size_t>(i) + 1]);
-  for (std::size_t p = begin; p < end; ++p) {
-    if (vectors.values[p] == 0.0) continue;
-    append_integer(text, vectors.indices[p] + 1);
-    text += ':';
-    append_real(text, vectors.values[p]);
-    text += ' ';
-  }
-  text += '\n';
-}
-
 } // namespace
 
-SvcModel read_svc_model(std::string_view text, IndexBase base, index_t n_features) {
+std::string_view name_of(SvmType type) {
+  return kTypeNames[static_cast<std::size_t>(type)];
+}
+
+SvmType type_named(std::string_view name) {
+  require(contains(kTypeNames, name), "unknown type of model " + quoted(name));
+  return static_cast<SvmType>(found(kTypeNames, name));
+}
+
+SvmModel read_model(std::string_view text, IndexBase base, index_t n_features) {
   TextLines lines(text);
   const Header header(lines);
-  SvcModel model;
+  SvmModel model;
   const index_t n_support_vectors = read_header(header, model);
-  SupportVectorReader reader(lines, model.n_classes() - 1, base, n_features);
+  if (model.kernel.type == KernelType::precomputed) { // 0:number
+    base = IndexBase::zero;
+    n_features = 1;
+  }
+  SupportVectorReader reader(lines, model.n_coef_rows(), base, n_features);
   reader.read(n_support_vectors);
   model.support_vectors = reader.take_vectors();
   model.dual_coef = reader.dual_coef();
   return model;
-}
-
-std::string write_svc_model(const SvcModel& given, const std::vector<index_t>& class_order) {
-  check_parts_fit(given);
-  inverse_order(class_order, given.n_classes()); // throws unless it is a permutation
-  const SvcModel model = with_class_order(given, class_order);
-  std::string text = "svm_type c_svc\n";
-  append_kernel(text, model.kernel);
-  append_line(text, "nr_class", std::vector{model.n_classes()});
-  append_line(text, "total_sv", std::vector{model.support_vectors.rows});
-  append_line(text, "rho", model.rho);
-  append_line(text, "label", integer_labels(model.labels));
-  append_line(text, "nr_sv", model.n_support);
-  text += "SV\n";
-  for (index_t i = 0; i < model.support_vectors.rows; ++i) append_support_vector(text, model, i);
-  return text;
 }
 
 } // namespace maxmargin

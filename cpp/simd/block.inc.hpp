@@ -13,11 +13,18 @@ inline constexpr int kVecsPerLine = 64 / MAXMARGIN_VEC_BYTES;
 // The kernel value of a vector of dot products; half_norms is the sum of both rows' (gaussian
 // only).
 template <Transform F, class T>
-MAXMARGIN_INLINE Vec<T> transform(Vec<T> dot, Vec<T> half_norms, const Epilogue<T>& e) {
+MAXMARGIN_INLINE Vec<T> transform(Vec<T> dot, Vec<T> half_norms, const Leaf<T>& e) {
   using V = Vec<T>;
+  if constexpr (F == Transform::constant) return V::fill(1);
   if constexpr (F == Transform::identity) return dot * V::fill(e.scale);
   if constexpr (F == Transform::gaussian)
     return exp_nonpositive(min((dot - half_norms) * V::fill(e.scale), V::zero()));
+  if constexpr (F == Transform::power_sum) { // Horner's scheme
+    const V y = dot * V::fill(e.scale);
+    V total = y;
+    for (int n = 1; n < e.degree; ++n) total = fma(total, y, y);
+    return total;
+  }
   const V x = fma(dot, V::fill(e.scale), V::fill(e.offset));
   if constexpr (F == Transform::tanh) return tanh(x);
   V power = V::fill(1), square = x;
@@ -26,6 +33,50 @@ MAXMARGIN_INLINE Vec<T> transform(Vec<T> dot, Vec<T> half_norms, const Epilogue<
     if (n > 1) square = square * square;
   }
   return power;
+}
+
+// Not inlined: one copy for all tiles.
+template <class T>
+[[gnu::noinline]] Vec<T> leaf_value(const Leaf<T>& leaf, Vec<T> dot, Vec<T> half_norms) {
+  switch (leaf.transform) {
+  case Transform::power:
+    return transform<Transform::power>(dot, half_norms, leaf);
+  case Transform::gaussian:
+    return transform<Transform::gaussian>(dot, half_norms, leaf);
+  case Transform::tanh:
+    return transform<Transform::tanh>(dot, half_norms, leaf);
+  case Transform::power_sum:
+    return transform<Transform::power_sum>(dot, half_norms, leaf);
+  case Transform::constant:
+    return transform<Transform::constant>(dot, half_norms, leaf);
+  default:
+    return transform<Transform::identity>(dot, half_norms, leaf);
+  }
+}
+
+template <class T>
+[[gnu::noinline]] Vec<T> composed_value(const Epilogue<T>& e, Vec<T> dot, Vec<T> half_norms) {
+  using V = Vec<T>;
+  V stack[kStackDepth + 1];
+  int top = 0;
+  for (int s = 0; s < e.n_steps; ++s) {
+    const Step<T>& step = e.steps[s];
+    if (step.kind == StepKind::value) {
+      stack[top++] = leaf_value(step.leaf, dot, half_norms) * V::fill(step.weight);
+    } else {
+      const V second = stack[--top], first = stack[top - 1];
+      stack[top - 1] = step.kind == StepKind::add ? first + second : first * second;
+    }
+  }
+  return stack[0];
+}
+
+template <Transform F, class T>
+MAXMARGIN_INLINE Vec<T> kernel_value(Vec<T> dot, Vec<T> half_norms, const Epilogue<T>& e) {
+  if constexpr (F == Transform::composed)
+    return composed_value(e, dot, half_norms);
+  else
+    return transform<F>(dot, half_norms, e);
 }
 
 // One tile: H query rows against P panels. The H x P x 64 bytes of sums stay in registers; every
@@ -59,8 +110,8 @@ MAXMARGIN_INLINE void tile(const DenseBlock<T>& block, const T* queries, const T
       const T* half_norms = panels[p] + block.depth * kLane<T>;
       unroll<kVecsPerLine>([&](auto v) {
         const index_t at = p * kLane<T> + v * V::size;
-        transform<F>(V::load(dots + r * W * V::size + at),
-                     V::load(half_norms + v * V::size) + query_half_norm, block.epilogue)
+        kernel_value<F>(V::load(dots + r * W * V::size + at),
+                        V::load(half_norms + v * V::size) + query_half_norm, block.epilogue)
             .store(out + at);
       });
     }
@@ -143,8 +194,8 @@ MAXMARGIN_INLINE void sparse_values(const SparseBlock<T>& block, index_t c, Vec<
     });
   const V half_norm = V::fill(block.half_norms[row]);
   unroll<W>([&](auto v) {
-    values[v] = transform<F>(values[v], V::load(block.query_half_norms + v * V::size) + half_norm,
-                             block.epilogue);
+    values[v] = kernel_value<F>(
+        values[v], V::load(block.query_half_norms + v * V::size) + half_norm, block.epilogue);
   });
 }
 
@@ -214,6 +265,8 @@ template <class T> void dense_block(const DenseBlock<T>& block) {
     return dense_block_of<Transform::gaussian>(block);
   case Transform::tanh:
     return dense_block_of<Transform::tanh>(block);
+  default:
+    return dense_block_of<Transform::composed>(block);
   }
 }
 
@@ -236,6 +289,8 @@ MAXMARGIN_INLINE void sparse_dispatch(const SparseBlock<T>& block, const Run& ru
     return with_tail<Transform::gaussian>(block, run);
   case Transform::tanh:
     return with_tail<Transform::tanh>(block, run);
+  default:
+    return with_tail<Transform::composed>(block, run);
   }
 }
 

@@ -5,16 +5,36 @@
 namespace maxmargin::simd {
 
 // What turns a dot product of two rows into a kernel value:
-// identity  scale dot                power  (scale dot + offset)^degree
-// gaussian  exp(scale (dot - half_norm_i - half_norm_j))
-// tanh      tanh(scale dot + offset)
-enum class Transform { identity, power, gaussian, tanh };
+// identity   scale dot                power  (scale dot + offset)^degree
+// gaussian   exp(scale (dot - half_norm_i - half_norm_j))
+// tanh       tanh(scale dot + offset)
+// power_sum  x + x^2 + .. + x^degree, x = scale dot
+// constant   1
+// composed   sums and products of these: the steps of a stack machine
+enum class Transform { identity, power, gaussian, tanh, power_sum, constant, composed };
 
-template <Real T> struct Epilogue {
+template <Real T> struct Leaf {
   Transform transform = Transform::identity;
+  int degree = 1;
   T scale = 1;
   T offset = 0;
-  int degree = 1;
+};
+
+// value puts weight times the leaf's value on the stack; the others replace the two topmost.
+enum class StepKind { value, add, multiply };
+
+template <Real T> struct Step {
+  StepKind kind = StepKind::value;
+  Leaf<T> leaf;
+  T weight = 1;
+};
+
+inline constexpr int kMostSteps = 12;
+inline constexpr int kStackDepth = 4;
+
+template <Real T> struct Epilogue : Leaf<T> {
+  int n_steps = 0; // of a composed one
+  Step<T> steps[kMostSteps];
 };
 
 // One block of kernel values: out[r][column + c] = K(query r, panel column c).

@@ -7,7 +7,7 @@
 namespace maxmargin::simd {
 namespace {
 
-template <Real T> T value_of(const Epilogue<T>& e, T dot, T half_norms) {
+template <Real T> T leaf_value(const Leaf<T>& e, T dot, T half_norms) {
   switch (e.transform) {
   case Transform::identity:
     return e.scale * dot;
@@ -17,8 +17,36 @@ template <Real T> T value_of(const Epilogue<T>& e, T dot, T half_norms) {
     return std::exp(std::fmin(e.scale * (dot - half_norms), T(0)));
   case Transform::tanh:
     return std::tanh(e.scale * dot + e.offset);
+  case Transform::power_sum: {
+    T total = 0;
+    for (int k = 1; k <= e.degree; ++k) total += static_cast<T>(std::pow(e.scale * dot, k));
+    return total;
+  }
+  case Transform::constant:
+    return T(1);
+  case Transform::composed:
+    break;
   }
   return T(0);
+}
+
+template <Real T> T value_of(const Epilogue<T>& e, T dot, T half_norms) {
+  if (e.transform != Transform::composed) return leaf_value(e, dot, half_norms);
+  T stack[kStackDepth + 1];
+  int top = 0;
+  for (int s = 0; s < e.n_steps; ++s) {
+    const Step<T>& step = e.steps[s];
+    if (step.kind == StepKind::value) {
+      stack[top++] = step.weight * leaf_value(step.leaf, dot, half_norms);
+    } else {
+      const T second = stack[--top];
+      if (step.kind == StepKind::add)
+        stack[top - 1] += second;
+      else
+        stack[top - 1] *= second;
+    }
+  }
+  return stack[0];
 }
 
 constexpr index_t kTileRows = 1;

@@ -30,6 +30,13 @@ constexpr double kAimOfRefined = 0.7;
 // those whose kernel matrix stands in memory already.
 constexpr index_t kLargestOneBlock = 256;
 
+constexpr index_t kPadding = -1;
+
+// In the dual of the hard margin, sum |beta| / 2 <= 1 / margin^2 wherever the objective is below 0.
+// Two classes are taken for inseparable where that proves the margin to be smaller than the
+// distances between samples by the square root of this.
+constexpr double kInseparable = 1e13;
+
 constexpr index_t kStepsBetweenLooks = 1 << 15; // pair steps from one look at the clock to the next
 
 template <Real T> class BlockSmo {
@@ -46,49 +53,52 @@ template <Real T> class BlockSmo {
   Solution run() {
     Solution solution;
     add_start();
-    simd::Violation ends = violation();
+    Ends ends = checked_ends();
     for (;;) {
-      if (ends.up - ends.low < aim_) {
+      if (violation_of(ends) < aim_) {
         if (shrinker_.is_shrunk()) {
           unshrink();
-          ends = violation();
+          ends = checked_ends();
           continue;
         }
         if (is_final(solution, ends)) break;
       }
       if (limit_reached(solution)) break;
-      const bool has_moved = in_one_block_ ? solve_whole(solution)
-                                           : solve_on(working_set_.select(state_.view(), ends),
-                                                      ends.up - ends.low, solution);
-      if (!has_moved && !limit_reached(solution)) {
+      if (is_unbounded_) {
+        solution.stop_reason = StopReason::unbounded;
+        break;
+      }
+      const bool has_moved =
+          in_one_block_ ? solve_whole(solution)
+                        : solve_on(working_set_.select(state_, ends), violation_of(ends), solution);
+      if (!has_moved && !is_unbounded_ && !limit_reached(solution)) {
         if (!shrinker_.is_shrunk()) {
           solution.stop_reason = refinement_ ? StopReason::imprecise : StopReason::stalled;
           break;
         }
         unshrink(); // the others may still move
       }
-      ends = violation();
+      ends = checked_ends();
       if (options_.shrinking && !in_one_block_ && shrinker_.shrink(ends, aim_)) {
         working_set_.renumber(shrinker_.kept());
-        ends = violation();
+        ends = checked_ends();
       }
       control_.poll(progress(solution.n_iter, ends));
     }
     if (shrinker_.is_shrunk()) unshrink();
     if (refinement_ && solution.stop_reason != StopReason::converged)
       refinement_->find_true_ends(state_, problem_.linear);
-    ends = violation();
+    ends = checked_ends();
     // Aiming lower than the tolerance, it may have been stopped when it was there.
-    if (ends.up - ends.low < options_.tol) solution.stop_reason = StopReason::converged;
-    solution.up = ends.up;
-    solution.low = ends.low;
+    if (violation_of(ends) < options_.tol) solution.stop_reason = StopReason::converged;
+    for (const simd::Violation& v : ends) solution.intervals.push_back({v.up, v.low});
     state_.export_to(solution);
     return solution;
   }
 
  private:
-  Progress progress(index_t n_iter, const simd::Violation& ends) const {
-    Progress now{n_iter, ends.up - ends.low, 0, shrinker_.n_bounded_aside(), 0.0};
+  Progress progress(index_t n_iter, const Ends& ends) const {
+    Progress now{n_iter, violation_of(ends), 0, shrinker_.n_bounded_aside(), 0.0};
     for (index_t t = 0; t < state_.n; ++t) {
       if (state_.beta[t] == 0.0) continue;
       const bool is_free = state_.beta[t] > state_.lower[t] && state_.beta[t] < state_.upper[t];
@@ -97,10 +107,11 @@ template <Real T> class BlockSmo {
     return now;
   }
 
-  simd::Violation violation() const {
-    const simd::Violation ends = simd::active_table().select_first(state_.view());
-    if (std::isnan(ends.up - ends.low) || ends.up == HUGE_VAL || ends.low == -HUGE_VAL)
-      throw NumericError("kernel values overflow");
+  Ends checked_ends() const {
+    Ends ends = ends_of(state_);
+    for (const simd::Violation& v : ends)
+      if (std::isnan(v.up - v.low) || v.up == HUGE_VAL || v.low == -HUGE_VAL)
+        throw NumericError("kernel values overflow");
     return ends;
   }
 
@@ -125,16 +136,16 @@ template <Real T> class BlockSmo {
 
   // Whether there is no more to do though the violation seems small enough; else `ends` is the true
   // one, which is not.
-  bool is_final(Solution& solution, simd::Violation& ends) {
+  bool is_final(Solution& solution, Ends& ends) {
     if (!refinement_) return true;
     refinement_->find_true_ends(state_, problem_.linear);
-    ends = violation();
-    if (ends.up - ends.low < options_.tol) return true;
-    if (!refinement_->prepare_to_go_on(state_, problem_.linear, ends.up - ends.low)) {
+    ends = checked_ends();
+    if (violation_of(ends) < options_.tol) return true;
+    if (!refinement_->prepare_to_go_on(state_, problem_.linear, violation_of(ends))) {
       solution.stop_reason = StopReason::imprecise;
       return true;
     }
-    ends = violation();
+    ends = checked_ends();
     aim_ = kAimOfRefined * options_.tol;
     return false;
   }
@@ -155,6 +166,7 @@ template <Real T> class BlockSmo {
         block_.resize(n);
         kernel_.square(identity_order(n), block_.own.data(), block_.stride);
       }
+      block_.groups = state_.groups;
       std::copy_n(state_.lower.data(), n, block_.lower.data());
       std::copy_n(state_.upper.data(), n, block_.upper.data());
       set_diagonal();
@@ -175,16 +187,45 @@ template <Real T> class BlockSmo {
     }
   }
 
+  // Whether the coefficients of the block have grown beyond all measure, where nothing bounds them.
+  bool has_run_away() const {
+    double sum = 0.0, widest = 0.0;
+    for (index_t k = 0; k < block_.n; ++k) {
+      if (std::isinf(block_.upper[k] - block_.lower[k])) sum += std::abs(block_.beta[k]);
+      const double from_first = static_cast<double>(block_.kernel[k]); // K(first, k)
+      widest = std::max(widest, block_.diagonal[0] + block_.diagonal[k] - 2.0 * from_first);
+    }
+    return 0.5 * sum * widest > kInseparable;
+  }
+
+  // Lays the variables of the set out by groups, each of which begins on a line of the block.
+  void lay_out(const std::vector<index_t>& set) {
+    slots_.clear();
+    slot_groups_.clear();
+    auto next = set.begin();
+    for (const Group& group : state_.groups) {
+      while (slots_.size() % kLane<double> != 0) slots_.push_back(kPadding);
+      const index_t begin = static_cast<index_t>(slots_.size());
+      for (; next != set.end() && *next < group.end; ++next) slots_.push_back(*next);
+      slot_groups_.push_back({begin, static_cast<index_t>(slots_.size())});
+    }
+  }
+
   // Returns false when no variable of the set could move.
   bool solve_on(const std::vector<index_t>& set, double outer_violation, Solution& solution) {
-    const index_t n = static_cast<index_t>(set.size());
+    lay_out(set);
+    const index_t n = static_cast<index_t>(slots_.size());
     block_.resize(n);
-    kernel_.square(set, block_.own.data(), block_.stride);
+    block_.groups = slot_groups_;
+    rows_ = slots_;
+    std::ranges::replace(rows_, kPadding, index_t{0}); // any row serves as padding
+    kernel_.square(rows_, block_.own.data(), block_.stride);
     for (index_t k = 0; k < n; ++k) {
-      block_.beta[k] = state_.beta[set[k]];
-      block_.gradient[k] = state_.gradient[set[k]];
-      block_.lower[k] = state_.lower[set[k]];
-      block_.upper[k] = state_.upper[set[k]];
+      const index_t t = slots_[k];
+      block_.beta[k] = t < 0 ? 0.0 : state_.beta[t];
+      block_.gradient[k] = t < 0 ? 0.0 : state_.gradient[t];
+      block_.lower[k] = t < 0 ? 0.0 : state_.lower[t];
+      block_.upper[k] = t < 0 ? 0.0 : state_.upper[t];
     }
     set_diagonal();
     const bool has_dear_steps = n > kLargeBlock && !kernel_.is_dear();
@@ -196,13 +237,14 @@ template <Real T> class BlockSmo {
     delta_.clear();
     is_free_.clear();
     for (index_t k = 0; k < n; ++k) {
-      const double delta = block_.beta[k] - state_.beta[set[k]];
+      const index_t t = slots_[k];
+      const double delta = t < 0 ? 0.0 : block_.beta[k] - state_.beta[t];
       if (delta == 0.0) continue;
-      changed_.push_back(set[k]);
+      changed_.push_back(t);
       delta_.push_back(delta);
       // A variable that came to rest at a bound seldom moves again; a free one does.
       is_free_.push_back(block_.beta[k] > block_.lower[k] && block_.beta[k] < block_.upper[k]);
-      state_.beta[set[k]] = block_.beta[k];
+      state_.beta[t] = block_.beta[k];
     }
     if (changed_.empty()) return false;
     kernel_.add_rows(changed_, delta_, state_.gradient.data(), is_free_);
@@ -219,7 +261,8 @@ template <Real T> class BlockSmo {
       const index_t done = solve_block(block_, tol, most, control_);
       solution.n_iter += done;
       steps += done;
-      if (done < most || solution.n_iter >= max_iter_) return;
+      is_unbounded_ = has_run_away();
+      if (is_unbounded_ || done < most || solution.n_iter >= max_iter_) return;
       control_.poll();
       if (!may_use_newton || steps < patience) continue;
       may_use_newton = newton_.take(block_);
@@ -243,12 +286,16 @@ template <Real T> class BlockSmo {
   std::optional<Refinement> refinement_;
   BlockProblem<T> block_;
   NewtonStep newton_;
+  std::vector<index_t> slots_; // of the block: numbers of variables, or padding
+  std::vector<Group> slot_groups_;
+  std::vector<index_t> rows_; // of the kernel matrix, by slot
   std::vector<index_t> changed_;
   std::vector<double> delta_;
   std::vector<char> is_free_;
   double aim_ = options_.tol; // the violation at which to stop
   index_t max_iter_;
   bool in_one_block_;
+  bool is_unbounded_ = false;
 };
 
 } // namespace

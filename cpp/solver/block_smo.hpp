@@ -10,8 +10,8 @@ namespace maxmargin {
 // Solves the problem by decomposition in two levels: an outer working set of many variables, solved
 // by inner SMO on its square kernel block, then one batched update of the gradient with the rows of
 // the variables that changed (Joachims 1999; the inner pairs as in Fan, Chen and Lin, JMLR 2005).
-// Stops when  max_{I_up} -gradient - min_{I_low} -gradient < tol  over all variables, I_up being
-// the variables below their upper bound and I_low those above their lower.
+// Stops when  max_{I_up} -gradient - min_{I_low} -gradient < tol  over each group of variables,
+// I_up being those below their upper bound and I_low those above their lower.
 //
 // With float32 kernel values, `exact` gives the float64 ones by which the result is refined until
 // the violation is the true one; stops as imprecise where that does not lead to the tolerance.

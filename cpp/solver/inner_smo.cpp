@@ -13,6 +13,7 @@ constexpr index_t kPollInterval = 4096; // pair steps between two looks at the c
 
 void BlockVariables::resize(index_t size) {
   n = size;
+  groups.assign(1, {0, size});
   const index_t padded = round_up(size, kLane<double>);
   for (auto* array : {&beta, &gradient, &lower, &upper, &diagonal}) {
     array->resize_discard(padded);
@@ -38,28 +39,45 @@ template <Real T> void BlockProblem<T>::borrow(const T* matrix, index_t size) {
 template <Real T>
 index_t solve_block(BlockProblem<T>& block, double tol, index_t max_iter, Control& control) {
   const simd::RealTable<T>& table = simd::real_table<T>(simd::active_table());
-  const simd::PairView view{block.beta.data(),  block.gradient.data(), block.lower.data(),
-                            block.upper.data(), block.diagonal.data(), block.n};
+  const std::size_t n_groups = block.groups.size();
+  simd::PairView views[2];
+  simd::Violation ends[2];
+  for (std::size_t g = 0; g < n_groups; ++g) {
+    const auto [begin, end] = block.groups[g];
+    views[g] = {block.beta.data() + begin,     block.gradient.data() + begin,
+                block.lower.data() + begin,    block.upper.data() + begin,
+                block.diagonal.data() + begin, end - begin};
+    ends[g] = simd::active_table().select_first(views[g]);
+  }
   double* beta = block.beta.data();
   index_t n_iter = 0;
-  simd::Violation ends = simd::active_table().select_first(view);
-  while (n_iter < max_iter && ends.up - ends.low >= tol) {
-    const index_t i = ends.i;
+  while (n_iter < max_iter) {
+    const std::size_t worst =
+        n_groups == 2 && ends[1].up - ends[1].low > ends[0].up - ends[0].low ? 1 : 0;
+    const double up = ends[worst].up;
+    if (!(up - ends[worst].low >= tol)) break;
+    const index_t begin = block.groups[worst].begin;
+    const index_t i = begin + ends[worst].i;
     const T* row_i = block.kernel + i * block.stride;
-    const index_t j = table.select_second(view, row_i, i, ends.up);
-    if (j < 0) break;
+    const index_t partner = table.select_second(views[worst], row_i + begin, i - begin, up);
+    if (partner < 0) break;
+    const index_t j = begin + partner;
     const T* row_j = block.kernel + j * block.stride;
     double curvature = block.diagonal[i] + block.diagonal[j] - 2.0 * static_cast<double>(row_i[j]);
     if (!(curvature > 0.0)) curvature = simd::kTau;
     const double room_i = block.upper[i] - beta[i], room_j = beta[j] - block.lower[j];
-    const double newton = (ends.up + block.gradient[j]) / curvature;
+    const double newton = (up + block.gradient[j]) / curvature;
     const double step = std::min({newton, room_i, room_j});
     const double before_i = beta[i], before_j = beta[j];
     // Exactly on the bound, not beside it: the bound decides which set the variable is in.
     beta[i] = step == room_i ? block.upper[i] : before_i + step;
     beta[j] = step == room_j ? block.lower[j] : before_j - step;
     if (beta[i] == before_i && beta[j] == before_j) break;
-    ends = table.update_pair(view, block.gradient.data(), row_i, row_j, step);
+    for (std::size_t g = 0; g < n_groups; ++g) {
+      const index_t first = block.groups[g].begin;
+      ends[g] = table.update_pair(views[g], block.gradient.data() + first, row_i + first,
+                                  row_j + first, step);
+    }
     if (++n_iter % kPollInterval == 0) control.poll();
   }
   return n_iter;

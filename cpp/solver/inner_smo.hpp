@@ -5,6 +5,7 @@
 #include "solver/dual_problem.hpp"
 
 #include <span>
+#include <vector>
 
 namespace maxmargin {
 
@@ -12,9 +13,10 @@ namespace maxmargin {
 // cannot move.
 class BlockVariables {
  public:
-  void resize(index_t n);
+  void resize(index_t n); // one group
 
   index_t n = 0;
+  std::vector<Group> groups; // each begins on a line
   AlignedBuffer<double> beta, gradient, lower, upper, diagonal;
 };
 
@@ -35,7 +37,8 @@ template <Real T> class BlockProblem : public BlockVariables {
 // partner that promises the largest decrease moves to the minimum along its direction or to the
 // first bound (Fan, Chen and Lin, JMLR 2005, algorithm 2, in signed form), until the block's
 // violation is below `tol`, or no pair can move within the precision of its numbers, or `max_iter`
-// pair steps are done. Updates beta and gradient of the block; returns the number of pair steps.
+// pair steps are done. Of two groups, the one with the greater violation steps. Updates beta and
+// gradient of the block; returns the number of pair steps.
 template <Real T>
 index_t solve_block(BlockProblem<T>& block, double tol, index_t max_iter, Control& control);
 

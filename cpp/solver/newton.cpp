@@ -16,10 +16,6 @@ constexpr index_t kMostFree = 4096; // beyond, a factorisation would take a seco
 constexpr double kProductsPerPairStep =
     50.0; // and variable of the block, at a factorisation's speed
 
-double sum_of(const std::vector<double>& v) {
-  return std::accumulate(v.begin(), v.end(), 0.0);
-}
-
 // Gaussian elimination with partial pivoting, for the few multipliers of the held variables.
 bool solve_small(std::vector<std::vector<double>> A, std::vector<double>& b) {
   const std::size_t n = b.size();
@@ -88,8 +84,14 @@ template <Real T> bool NewtonStep::take(BlockProblem<T>& block) {
 
 template <Real T> bool NewtonStep::factor(const BlockProblem<T>& block) {
   free_.clear();
-  for (index_t t = 0; t < block.n; ++t)
-    if (block.beta[t] > block.lower[t] && block.beta[t] < block.upper[t]) free_.push_back(t);
+  groups_.clear();
+  for (const auto [first, last] : block.groups) {
+    const index_t begin = static_cast<index_t>(free_.size());
+    for (index_t t = first; t < last; ++t)
+      if (block.beta[t] > block.lower[t] && block.beta[t] < block.upper[t]) free_.push_back(t);
+    const index_t end = static_cast<index_t>(free_.size());
+    if (end > begin) groups_.push_back({begin, end});
+  }
   const index_t n = static_cast<index_t>(free_.size());
   if (n < 2 || n > kMostFree) return false;
   free_kernel_.resize_discard(n * n);
@@ -109,9 +111,18 @@ template <Real T> bool NewtonStep::factor(const BlockProblem<T>& block) {
   held_.clear();
   held_at_.clear();
   is_held_.assign(free_.size(), 0);
-  columns_.assign(1, Vector(free_.size(), 1.0));
-  cholesky_.solve(columns_.front());
+  columns_.clear();
+  for (const Group& group : groups_) {
+    Vector column(free_.size(), 0.0);
+    std::fill(column.begin() + group.begin, column.begin() + group.end, 1.0);
+    cholesky_.solve(column);
+    columns_.push_back(std::move(column));
+  }
   return true;
+}
+
+double NewtonStep::sum_over(const Group& group, const Vector& v) const {
+  return std::accumulate(v.begin() + group.begin, v.begin() + group.end, 0.0);
 }
 
 void NewtonStep::hold(index_t k, double at) {
@@ -125,43 +136,51 @@ void NewtonStep::hold(index_t k, double at) {
 }
 
 bool NewtonStep::find_target(Vector& target) const {
-  // The constraints on the step: its sum, then the held variables.
-  const std::size_t n = columns_.size();
+  // The constraints on the step: its sum over every group, then the held variables.
+  const std::size_t n = columns_.size(), n_groups = groups_.size();
   std::vector<Vector> A(n, Vector(n));
   Vector nu(n);
-  for (std::size_t j = 0; j < n; ++j) {
-    A[0][j] = sum_of(columns_[j]);
-    for (std::size_t i = 1; i < n; ++i) A[i][j] = columns_[j][held_[i - 1]];
+  for (std::size_t g = 0; g < n_groups; ++g) {
+    for (std::size_t j = 0; j < n; ++j) A[g][j] = sum_over(groups_[g], columns_[j]);
+    nu[g] = sum_over(groups_[g], unconstrained_);
   }
-  nu[0] = sum_of(unconstrained_);
-  for (std::size_t i = 1; i < n; ++i) nu[i] = unconstrained_[held_[i - 1]] - held_at_[i - 1];
+  for (std::size_t i = n_groups; i < n; ++i) {
+    const index_t k = held_[i - n_groups];
+    for (std::size_t j = 0; j < n; ++j) A[i][j] = columns_[j][k];
+    nu[i] = unconstrained_[k] - held_at_[i - n_groups];
+  }
   if (!solve_small(std::move(A), nu)) return false;
   target = unconstrained_;
   for (std::size_t j = 0; j < n; ++j)
     for (std::size_t k = 0; k < target.size(); ++k) target[k] -= nu[j] * columns_[j][k];
   // Exactly on the constraints, which an ill-conditioned K_FF leaves a little.
   for (std::size_t i = 0; i < held_.size(); ++i) target[held_[i]] = held_at_[i];
-  const double rest =
-      sum_of(target) / static_cast<double>(std::max<std::size_t>(1, target.size() - held_.size()));
-  for (std::size_t k = 0; k < target.size(); ++k)
-    if (!is_held_[k]) target[k] -= rest;
+  for (const Group& group : groups_) {
+    const auto held = std::count(is_held_.begin() + group.begin, is_held_.begin() + group.end, 1);
+    const index_t n_loose = std::max<index_t>(1, group.end - group.begin - held);
+    const double rest = sum_over(group, target) / static_cast<double>(n_loose);
+    for (index_t k = group.begin; k < group.end; ++k)
+      if (!is_held_[k]) target[k] -= rest;
+  }
   return std::all_of(target.begin(), target.end(), [](double d) { return std::isfinite(d); });
 }
 
-// What rounding left of the sum goes to the variable with the most room.
+// What rounding left of a group's sum goes to the variable with the most room.
 void NewtonStep::balance(const BlockVariables& block, Vector& step) const {
-  std::size_t widest = 0;
-  double most_room = -1.0;
-  for (std::size_t k = 0; k < step.size(); ++k) {
-    const index_t t = free_[k];
-    const double at = block.beta[t] + step[k];
-    const double room = std::min(block.upper[t] - at, at - block.lower[t]);
-    if (room > most_room) {
-      most_room = room;
-      widest = k;
+  for (const Group& group : groups_) {
+    index_t widest = group.begin;
+    double most_room = -1.0;
+    for (index_t k = group.begin; k < group.end; ++k) {
+      const index_t t = free_[k];
+      const double at = block.beta[t] + step[k];
+      const double room = std::min(block.upper[t] - at, at - block.lower[t]);
+      if (room > most_room) {
+        most_room = room;
+        widest = k;
+      }
     }
+    step[widest] -= sum_over(group, step);
   }
-  step[widest] -= sum_of(step);
 }
 
 template <Real T> void NewtonStep::apply(BlockProblem<T>& block, const Vector& step) const {

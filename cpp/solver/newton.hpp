@@ -13,10 +13,10 @@ namespace maxmargin {
 //
 // With F the free variables, the minimum over the face where those of a set D are held fixed is
 //
-//   d = K_FF^-1 (-gradient_F) - Z nu,   Z = K_FF^-1 [1, e_k for k in D],
+//   d = K_FF^-1 (-gradient_F) - Z nu,   Z = K_FF^-1 [1_G for every group G, e_k for k in D],
 //
-// with the nu for which sum d = 0 and every d_k, k in D, is what takes k to its bound. One
-// factorisation serves all faces: each further k costs one solve.
+// with the nu for which the sum of d over every group is 0 and every d_k, k in D, is what takes k
+// to its bound. One factorisation serves all faces: each further k costs one solve.
 class NewtonStep {
  public:
   // Moves the free variables to the minimum over them, or to that of the face reached after adding
@@ -34,9 +34,11 @@ class NewtonStep {
   bool find_target(Vector& target) const;
   void hold(index_t k, double at);
   void balance(const BlockVariables& block, Vector& step) const;
+  double sum_over(const Group& group, const Vector& v) const;
   template <Real T> void apply(BlockProblem<T>& block, const Vector& step) const;
 
   std::vector<index_t> free_;
+  std::vector<Group> groups_; // of the free variables, none empty
   AlignedBuffer<double> free_kernel_;
   Cholesky cholesky_;
   Vector unconstrained_;        // K_FF^-1 (-gradient_F)

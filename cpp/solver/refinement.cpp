@@ -1,7 +1,5 @@
 #include "solver/refinement.hpp"
 
-#include "simd/dispatch.hpp"
-
 #include <algorithm>
 #include <cmath>
 
@@ -64,35 +62,43 @@ void Refinement::replace(const std::vector<index_t>& variables, SolverState& sta
 
 void Refinement::find_true_ends(SolverState& state, const std::vector<double>& linear) {
   begin(state);
-  std::vector<std::pair<double, index_t>> up, low;
   std::vector<index_t> variables, movable;
-  for (index_t t = 0; t < state.n; ++t) {
-    if (may_grow(state, t)) up.push_back({-state.gradient[t], t});
-    if (may_fall(state, t)) low.push_back({state.gradient[t], t});
-    if (may_grow(state, t) || may_fall(state, t)) movable.push_back(t);
+  for (const Group& group : state.groups) {
+    std::vector<std::pair<double, index_t>> up, low;
+    for (index_t t = group.begin; t < group.end; ++t) {
+      if (may_grow(state, t)) up.push_back({-state.gradient[t], t});
+      if (may_fall(state, t)) low.push_back({state.gradient[t], t});
+      if (may_grow(state, t) || may_fall(state, t)) movable.push_back(t);
+    }
+    append_largest(up, kEnds, variables);
+    append_largest(low, kEnds, variables);
   }
-  append_largest(up, kEnds, variables);
-  append_largest(low, kEnds, variables);
   const index_t n = static_cast<index_t>(movable.size());
   for (index_t k = 0; k < std::min(kSpread, n); ++k)
     variables.push_back(movable[k * n / std::min(kSpread, n)]);
   while (!variables.empty()) {
     replace(variables, state, linear);
     variables.clear();
-    double highest = -HUGE_VAL, lowest = HUGE_VAL; // among the exact ones
-    for (index_t t = 0; t < state.n; ++t) {
-      if (!is_exact_[t]) continue;
-      if (may_grow(state, t)) highest = std::max(highest, -state.gradient[t]);
-      if (may_fall(state, t)) lowest = std::min(lowest, -state.gradient[t]);
-    }
-    const double margin = kErrorMargin * largest_error_;
-    for (index_t t = 0; t < state.n; ++t) {
-      if (is_exact_[t]) continue;
-      const double descent = -state.gradient[t];
-      if ((may_grow(state, t) && descent + margin > highest) ||
-          (may_fall(state, t) && descent - margin < lowest))
-        variables.push_back(t);
-    }
+    for (const Group& group : state.groups) append_possible_ends(state, group, variables);
+  }
+}
+
+// Those that the errors may hide an end of the group's interval behind.
+void Refinement::append_possible_ends(const SolverState& state, const Group& group,
+                                      std::vector<index_t>& variables) const {
+  double highest = -HUGE_VAL, lowest = HUGE_VAL; // among the exact ones
+  for (index_t t = group.begin; t < group.end; ++t) {
+    if (!is_exact_[t]) continue;
+    if (may_grow(state, t)) highest = std::max(highest, -state.gradient[t]);
+    if (may_fall(state, t)) lowest = std::min(lowest, -state.gradient[t]);
+  }
+  const double margin = kErrorMargin * largest_error_;
+  for (index_t t = group.begin; t < group.end; ++t) {
+    if (is_exact_[t]) continue;
+    const double descent = -state.gradient[t];
+    if ((may_grow(state, t) && descent + margin > highest) ||
+        (may_fall(state, t) && descent - margin < lowest))
+      variables.push_back(t);
   }
 }
 
@@ -101,15 +107,16 @@ bool Refinement::prepare_to_go_on(SolverState& state, const std::vector<double>&
   if (last_violation_ > 0.0 && violation > 0.5 * last_violation_ && ++n_idle_rounds_ > kIdleRounds)
     return false;
   last_violation_ = violation;
-  const simd::Violation ends = simd::active_table().select_first(state.view());
+  const Ends ends = ends_of(state);
   const double margin = violation + kErrorMargin * largest_error_;
   std::vector<index_t> variables;
-  for (index_t t = 0; t < state.n; ++t) {
-    const double descent = -state.gradient[t];
-    if ((may_grow(state, t) && descent > ends.low - margin) ||
-        (may_fall(state, t) && descent < ends.up + margin))
-      variables.push_back(t);
-  }
+  for (std::size_t g = 0; g < state.groups.size(); ++g)
+    for (index_t t = state.groups[g].begin; t < state.groups[g].end; ++t) {
+      const double descent = -state.gradient[t];
+      if ((may_grow(state, t) && descent > ends[g].low - margin) ||
+          (may_fall(state, t) && descent < ends[g].up + margin))
+        variables.push_back(t);
+    }
   replace(variables, state, linear);
   return true;
 }

@@ -30,6 +30,8 @@ class Refinement {
 
  private:
   void begin(const SolverState& state);
+  void append_possible_ends(const SolverState& state, const Group& group,
+                            std::vector<index_t>& variables) const;
   void replace(const std::vector<index_t>& variables, SolverState& state,
                const std::vector<double>& linear);
 

@@ -22,43 +22,56 @@ WorkingSet::WorkingSet(index_t n_variables, bool has_dear_values)
           2048, 8192)),
       is_chosen_(static_cast<std::size_t>(n_variables), 0) {}
 
-const std::vector<index_t>& WorkingSet::select(const simd::PairView& view,
-                                               const simd::Violation& ends) {
-  keep_free(view);
+const std::vector<index_t>& WorkingSet::select(const SolverState& state, const Ends& ends) {
+  keep_free(state);
   for (const index_t t : kept_) is_chosen_[t] = 1;
-  up_.clear();
-  low_.clear();
-  for (index_t t = 0; t < view.n; ++t) {
-    if (is_chosen_[t]) continue;
-    const double descent = -view.gradient[t];
-    // Only a variable beyond the other end of the interval has a partner to step with.
-    if (view.beta[t] < view.upper[t] && descent > ends.low) up_.push_back({descent, t});
-    if (view.beta[t] > view.lower[t] && descent < ends.up) low_.push_back({-descent, t});
-  }
   set_ = kept_;
-  const index_t room = std::max<index_t>(2, size_limit_ - static_cast<index_t>(set_.size()));
-  add_violators(up_, room / 2);
-  add_violators(low_, room - room / 2);
+  const index_t n_groups = static_cast<index_t>(state.groups.size());
+  const index_t room = std::max(2 * n_groups, size_limit_ - static_cast<index_t>(set_.size()));
+  for (std::size_t g = 0; g < state.groups.size(); ++g)
+    add_violators_of(state, state.groups[g], ends[g], room / n_groups);
   for (const index_t t : set_) is_chosen_[t] = 0;
   std::sort(set_.begin(), set_.end());
   size_limit_ = std::min(std::max(usual_size_, size_limit_), 2 * size_limit_);
   return set_;
 }
 
-void WorkingSet::keep_free(const simd::PairView& view) {
+void WorkingSet::add_violators_of(const SolverState& state, const Group& group,
+                                  const simd::Violation& ends, index_t count) {
+  up_.clear();
+  low_.clear();
+  for (index_t t = group.begin; t < group.end; ++t) {
+    if (is_chosen_[t]) continue;
+    const double descent = -state.gradient[t];
+    // Only a variable beyond the other end of the interval has a partner to step with.
+    if (state.beta[t] < state.upper[t] && descent > ends.low) up_.push_back({descent, t});
+    if (state.beta[t] > state.lower[t] && descent < ends.up) low_.push_back({-descent, t});
+  }
+  add_violators(up_, count / 2);
+  add_violators(low_, count - count / 2);
+}
+
+void WorkingSet::keep_free(const SolverState& state) {
   kept_.clear();
   for (const index_t t : set_)
-    if (view.beta[t] > view.lower[t] && view.beta[t] < view.upper[t]) kept_.push_back(t);
+    if (state.beta[t] > state.lower[t] && state.beta[t] < state.upper[t]) kept_.push_back(t);
   const index_t n_free = static_cast<index_t>(kept_.size());
   if (2 * n_free > size_limit_ && size_limit_ >= usual_size_)
     size_limit_ = std::min(largest_size_, 2 * size_limit_);
   const index_t most = size_limit_ / 2;
   if (n_free <= most) return;
   // Those that are furthest from the level where the free variables should lie matter most.
-  double mean = 0.0;
-  for (const index_t t : kept_) mean += view.gradient[t] / static_cast<double>(n_free);
+  const auto group_of = [&](index_t t) { return t >= state.groups.back().begin ? 1 : 0; };
+  double sum[2] = {}, count[2] = {};
+  for (const index_t t : kept_) {
+    sum[group_of(t)] += state.gradient[t];
+    count[group_of(t)] += 1.0;
+  }
+  const auto distance = [&](index_t t) {
+    return std::abs(state.gradient[t] - sum[group_of(t)] / count[group_of(t)]);
+  };
   const auto before = [&](index_t a, index_t b) {
-    const double da = std::abs(view.gradient[a] - mean), db = std::abs(view.gradient[b] - mean);
+    const double da = distance(a), db = distance(b);
     return da > db || (da == db && a < b);
   };
   std::nth_element(kept_.begin(), kept_.begin() + most, kept_.end(), before);
@@ -82,7 +95,8 @@ void WorkingSet::add_violators(std::vector<Candidate>& candidates, index_t count
 
 void WorkingSet::renumber(const std::vector<index_t>& kept) {
   std::vector<index_t> now(is_chosen_.size(), -1);
-  for (std::size_t k = 0; k < kept.size(); ++k) now[kept[k]] = static_cast<index_t>(k);
+  for (std::size_t k = 0; k < kept.size(); ++k)
+    if (kept[k] >= 0) now[kept[k]] = static_cast<index_t>(k);
   std::vector<index_t> renumbered;
   for (const index_t t : set_)
     if (now[t] >= 0) renumbered.push_back(now[t]);

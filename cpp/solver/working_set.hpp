@@ -1,6 +1,6 @@
 #pragma once
 
-#include "simd/kernel_table.hpp"
+#include "solver/shrinking.hpp"
 
 #include <vector>
 
@@ -8,7 +8,7 @@ namespace maxmargin {
 
 // Chooses the variables of the next block: those of the last block that are still free come first,
 // since they take part in most steps, then the variables that violate the optimality conditions
-// most, half of them wanting to grow (I_up) and half to fall (I_low).
+// most, half of them wanting to grow (I_up) and half to fall (I_low), alike in every group.
 //
 // The block begins small and doubles: the first sets are nearly arbitrary, and problems with few
 // support vectors never need a large one. It outgrows its usual size only when free variables crowd
@@ -21,9 +21,9 @@ class WorkingSet {
   WorkingSet(index_t n_variables, bool has_dear_values);
 
   // The next set, ascending, and never empty while `ends` tells of a violation.
-  const std::vector<index_t>& select(const simd::PairView& view, const simd::Violation& ends);
+  const std::vector<index_t>& select(const SolverState& state, const Ends& ends);
 
-  // The variables were renumbered: kept[k] is the old number of k.
+  // The variables were renumbered: kept[k] is the old number of k, or -1.
   void renumber(const std::vector<index_t>& kept);
   void forget();
 
@@ -34,7 +34,9 @@ class WorkingSet {
     double key;
     index_t index;
   };
-  void keep_free(const simd::PairView& view);
+  void keep_free(const SolverState& state);
+  void add_violators_of(const SolverState& state, const Group& group, const simd::Violation& ends,
+                        index_t count);
   void add_violators(std::vector<Candidate>& candidates, index_t count);
 
   index_t usual_size_;

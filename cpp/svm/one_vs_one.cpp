@@ -2,6 +2,10 @@
 
 #include "base/error.hpp"
 #include "base/parallel.hpp"
+#include "svm/c_svc.hpp"
+#include "svm/nu_svc.hpp"
+#include "svm/squared_hinge_svc.hpp"
+#include "svm/training_samples.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -21,11 +25,7 @@ constexpr index_t kFewestStored = 3; // pairs
 constexpr double kWorthAllRows = 0.2;
 constexpr double kWorthStoring = 32.0; // products; cheaper values are computed anew
 
-// Below so many rows, float64 costs no more.
-constexpr index_t kSmallestFloat32 = 256;
-// float32 values serve where their errors sum up to less than this over so many support vectors.
-constexpr double kMostError = 5e-4;
-constexpr index_t kUsualSupport = 1000;
+// Much refinement of many small pairs would cost more than it saves.
 constexpr double kTightTol = 1e-4;
 
 struct Pair {
@@ -46,20 +46,22 @@ class OneVsOne {
   OneVsOne(const MatrixView& X, std::span<const std::int64_t> y, index_t n_classes,
            std::span<const double> C, const KernelParams& kernel, const SvcOptions& options,
            Control& control)
-      : C_(C), options_(options), control_(control), threads_(thread_count(options.threads)),
+      : C_(C), options_(options), control_(control),
+        has_ridge_(options.loss == Loss::squared_hinge || std::isinf(*std::ranges::max_element(C))),
+        threads_(thread_count(options.threads)),
         samples_(X, members_of(y, n_classes, C), kernel, threads_, control) {
     for (index_t a = 0; a < n_classes; ++a)
       for (index_t b = a + 1; b < n_classes; ++b) pairs_.push_back({a, b});
-    const bool is_small = largest_pair() < kSmallestFloat32;
-    if (options.precision == Precision::float32 ||
-        (options.precision == Precision::automatic && !is_small))
-      float32_error_ = samples_.float32_error();
-    in_float32_ = options.precision == Precision::float32 ||
-                  (options.precision == Precision::automatic && float32_suffices());
+    TrainingOptions training = options;
+    if (options.precision == Precision::automatic && options.solver.tol < kTightTol &&
+        pairs_.size() > 1 && samples_.products_per_value() > kWorthStoring)
+      training.precision = Precision::float64;
+    kernel_ = kernel_options_for(samples_, largest_pair(), *std::max_element(C_.begin(), C_.end()),
+                                 training);
   }
 
   SvcFit run() {
-    std::vector<BinarySvc> machines(pairs_.size());
+    std::vector<Machine> machines(pairs_.size());
     const index_t n_pairs = static_cast<index_t>(pairs_.size());
     const bool side_by_side = n_pairs >= 2 * threads_ && largest_pair() < kSmallPair;
     const int outer = side_by_side ? threads_ : 1;
@@ -68,8 +70,8 @@ class OneVsOne {
     machines[0] = train(pairs_[0], options_.cache_bytes, threads_, nullptr);
     const double rows_share = static_cast<double>(machines[0].certificate.kernel_rows) /
                               static_cast<double>(machines[0].beta.size());
-    const bool stores_all = n_pairs >= kFewestStored && largest_pair() < kSmallPair &&
-                            rows_share > kWorthAllRows &&
+    const bool stores_all = !has_ridge_ && n_pairs >= kFewestStored &&
+                            largest_pair() < kSmallPair && rows_share > kWorthAllRows &&
                             samples_.products_per_value() > kWorthStoring && diagonals_fit();
     std::vector<KernelOptions::Memory> memory(static_cast<std::size_t>(outer));
     parallel_for(n_pairs - 1, outer, [&](index_t p, int thread) {
@@ -96,25 +98,12 @@ class OneVsOne {
     std::size_t values = 0;
     for (index_t s = 0; s < samples_.n_segments(); ++s)
       values += static_cast<std::size_t>(samples_.n_columns(s) * samples_.n_columns(s));
-    return values * (in_float32_ ? sizeof(float) : sizeof(double)) <= options_.cache_bytes / 2;
+    return values * (kernel_.in_float32 ? sizeof(float) : sizeof(double)) <=
+           options_.cache_bytes / 2;
   }
 
-  // The errors of the values, times the coefficients, add up like a random walk over the support
-  // vectors. Where that stays small beside the margin 1, the refinement soon leaves nothing of it.
-  bool float32_suffices() const {
-    const index_t n = largest_pair();
-    if (n < kSmallestFloat32) return false;
-    // Much refinement of many small pairs would cost more than it saves.
-    if (options_.solver.tol < kTightTol && pairs_.size() > 1 &&
-        samples_.products_per_value() > kWorthStoring)
-      return false;
-    const double largest_C = *std::max_element(C_.begin(), C_.end());
-    const double n_support = static_cast<double>(std::min(n, kUsualSupport));
-    return float32_error_ * largest_C * std::sqrt(n_support) <= kMostError;
-  }
-
-  BinarySvc train(const Pair& pair, std::size_t cache_bytes, int threads,
-                  KernelOptions::Memory* whole_matrix) {
+  Machine train(const Pair& pair, std::size_t cache_bytes, int threads,
+                KernelOptions::Memory* whole_matrix) {
     std::vector<double> y, C;
     for (const index_t c : {pair.first, pair.second}) {
       for (const index_t row : samples_.segment(c)) C.push_back(C_[row]);
@@ -123,12 +112,16 @@ class OneVsOne {
     }
     const index_t segments[] = {pair.first, pair.second};
     control_.poll();
-    return train_c_svc(samples_, segments, y, C,
-                       {cache_bytes, threads, in_float32_, float32_error_, whole_matrix},
-                       options_.solver, control_);
+    const KernelOptions kernel{cache_bytes, threads, kernel_.in_float32, kernel_.float32_error,
+                               whole_matrix};
+    const KernelSource source{samples_, segments, kernel};
+    if (has_ridge_) return train_squared_hinge_svc(source, y, C, options_.solver, control_);
+    if (!options_.nu) return train_c_svc(source, y, C, options_.solver, control_);
+    return train_nu_svc(source, y, C, *options_.nu, samples_.n_columns(pair.first), options_.solver,
+                        control_);
   }
 
-  SvcFit assemble(const std::vector<BinarySvc>& machines) const {
+  SvcFit assemble(const std::vector<Machine>& machines) const {
     const index_t n_classes = samples_.n_segments();
     // A row supports the model when any of its class's machines uses it.
     std::vector<std::vector<char>> is_support(static_cast<std::size_t>(n_classes));
@@ -159,6 +152,7 @@ class OneVsOne {
         fit.dual_coef[line * static_cast<index_t>(fit.support.size()) + column[c][k]] = beta;
       });
       fit.rho.push_back(machines[p].rho);
+      fit.counterpart.push_back(machines[p].counterpart);
       fit.certificates.push_back(machines[p].certificate);
     }
     return fit;
@@ -166,7 +160,7 @@ class OneVsOne {
 
   // visit(class, member of the class, beta)
   template <class F>
-  void for_each_row(const Pair& pair, const BinarySvc& machine, const F& visit) const {
+  void for_each_row(const Pair& pair, const Machine& machine, const F& visit) const {
     index_t begin = 0;
     for (const index_t c : {pair.first, pair.second}) {
       for (index_t k = 0; k < static_cast<index_t>(samples_.segment(c).size()); ++k)
@@ -178,11 +172,11 @@ class OneVsOne {
   std::span<const double> C_;
   const SvcOptions& options_;
   Control& control_;
+  bool has_ridge_;
   int threads_;
   TrainingSamples samples_;
   std::vector<Pair> pairs_;
-  double float32_error_ = 0.0;
-  bool in_float32_ = false;
+  KernelOptions kernel_;
 };
 
 } // namespace

@@ -2,33 +2,36 @@
 
 #include "data/views.hpp"
 #include "kernel/kernel_params.hpp"
-#include "svm/c_svc.hpp"
+#include "svm/machine.hpp"
+
+#include <optional>
+#include <span>
 
 namespace maxmargin {
 
-// The type of the kernel values that the solver works on. `automatic` is float32 where that leads
-// to the tolerance at less cost.
-enum class Precision { automatic, float32, float64 };
+enum class Loss { hinge, squared_hinge };
 
-struct SvcOptions {
-  SolverOptions solver;
-  std::size_t cache_bytes = std::size_t{200} << 20;
-  int threads = 0; // 0: OpenMP's default
-  Precision precision = Precision::automatic;
+struct SvcOptions : TrainingOptions {
+  std::optional<double> nu; // of a nu-SVC; else the machines are C-SVC
+  Loss loss = Loss::hinge;  // of a C-SVC
 };
 
-// A C-SVC for any number of classes, one machine for every pair of them, in LIBSVM's order and
-// layout (model/svc_model.hpp describes dual_coef).
+// A classifier for any number of classes, one machine for every pair of them, in LIBSVM's order and
+// layout (model/svm_model.hpp describes dual_coef).
 struct SvcFit {
   std::vector<std::int64_t> support; // rows of X, grouped by class, ascending inside a class
   std::vector<std::int64_t> n_support;
   std::vector<double> dual_coef; // (n_classes - 1) x support.size()
   std::vector<double> rho;
+  std::vector<double> counterpart;       // of nu, by machine
   std::vector<Certificate> certificates; // by machine
 };
 
-// `y` holds class numbers 0 .. n_classes - 1, `C` the upper bound of every row's alpha; a row with
-// C = 0 is left out. Requires two classes or more, each with a row of positive C.
+// C = infinity is the hard margin, and then for all rows that are not left out.
+//
+// `y` holds class numbers 0 .. n_classes - 1, `C` the upper bound of every row's alpha (of a
+// nu-SVC, the row's weight); a row with C = 0 is left out. Requires two classes or more, each with
+// a row of positive C.
 SvcFit train_one_vs_one(const MatrixView& X, std::span<const std::int64_t> y, index_t n_classes,
                         std::span<const double> C, const KernelParams& kernel,
                         const SvcOptions& options, Control& control);

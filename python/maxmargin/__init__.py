@@ -5,16 +5,22 @@ from maxmargin._core import __version__
 from maxmargin.config import show_config
 from maxmargin.exceptions import Cancelled, ConvergenceWarning, NotFittedError
 from maxmargin.kernel_perceptron import KernelPerceptron
+from maxmargin.one_class import OneClassSVM
 from maxmargin.perceptron import Perceptron
-from maxmargin.svm import SVC
+from maxmargin.regression import SVR, NuSVR
+from maxmargin.svm import SVC, NuSVC
 
 __all__ = [
     "SVC",
+    "SVR",
     "Cancelled",
     "Certificate",
     "ConvergenceWarning",
     "KernelPerceptron",
     "NotFittedError",
+    "NuSVC",
+    "NuSVR",
+    "OneClassSVM",
     "Perceptron",
     "__version__",
     "show_config",

@@ -152,3 +152,48 @@ class Classifier(BaseEstimator):
             classifier_tags=ClassifierTags(),
             input_tags=InputTags(sparse=True),
         )
+
+
+class Regressor(BaseEstimator):
+    """A regression: R^2 as score."""
+
+    _estimator_type = "regressor"
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Return the prediction for every sample."""
+        raise NotImplementedError
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the coefficient of determination R^2 of `predict(X)`.
+
+        It is 1 - (sum of squared errors) / (sum of squared deviations from the mean of y); where
+        all of y is the same, 1 if every prediction is right and 0 otherwise.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            True targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of every sample in the sums.
+        """
+        predicted = self.predict(X)
+        targets = _validation.check_targets(y, len(predicted), type(self).__name__)
+        weight = _validation.check_sample_weight(sample_weight, len(predicted))
+        errors = float(weight @ np.square(targets - predicted))
+        spread = float(weight @ np.square(targets - np.average(targets, weights=weight)))
+        if spread == 0.0:
+            return 1.0 if errors == 0.0 else 0.0
+        return 1.0 - errors / spread
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import InputTags, RegressorTags, Tags, TargetTags
+
+        return Tags(
+            estimator_type="regressor",
+            target_tags=TargetTags(required=True),
+            transformer_tags=None,
+            regressor_tags=RegressorTags(),
+            classifier_tags=None,
+            input_tags=InputTags(sparse=True),
+        )

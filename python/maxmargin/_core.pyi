@@ -14,6 +14,8 @@ class KernelParams:
     def __init__(
         self, type: str, gamma: float = 1.0, coef0: float = 0.0, degree: int = 3
     ) -> None: ...
+    @staticmethod
+    def composed(steps: list[tuple[KernelParams, float] | str]) -> KernelParams: ...
     @property
     def type(self) -> str: ...
     @property
@@ -23,21 +25,47 @@ class KernelParams:
     @property
     def degree(self) -> int: ...
 
+class TrainingOptions:
+    def __init__(
+        self,
+        *,
+        tol: float = ...,
+        max_iter: int = ...,
+        cache_bytes: int = ...,
+        shrinking: bool = ...,
+        time_limit: float = ...,
+        n_threads: int = ...,
+        precision: str = ...,
+    ) -> None: ...
+
 def svc_fit(
     X: Any,
     y: NDArray[np.int64],
     n_classes: int,
     upper: NDArray[np.float64],
     kernel: KernelParams,
-    *,
-    tol: float,
-    max_iter: int,
-    cache_bytes: int,
-    shrinking: bool,
-    time_limit: float,
-    n_threads: int,
-    callback: Callable[[dict[str, Any]], Any] | None,
-    precision: str = ...,
+    options: TrainingOptions,
+    nu: float | None = None,
+    callback: Callable[[dict[str, Any]], Any] | None = None,
+    squared_hinge: bool = False,
+) -> dict[str, Any]: ...
+def svr_fit(
+    X: Any,
+    targets: NDArray[np.float64],
+    upper: NDArray[np.float64],
+    kernel: KernelParams,
+    options: TrainingOptions,
+    epsilon: float = 0.1,
+    nu: float | None = None,
+    callback: Callable[[dict[str, Any]], Any] | None = None,
+) -> dict[str, Any]: ...
+def one_class_fit(
+    X: Any,
+    upper: NDArray[np.float64],
+    kernel: KernelParams,
+    options: TrainingOptions,
+    nu: float,
+    callback: Callable[[dict[str, Any]], Any] | None = None,
 ) -> dict[str, Any]: ...
 def perceptron_fit(
     X: Any,
@@ -99,10 +127,10 @@ def read_svmlight(
 def write_svmlight(
     X: Any, y: NDArray[np.float64], begin: int, end: int, zero_based: bool
 ) -> bytes: ...
-def read_svc_model(
+def read_model(
     data: bytes, zero_based: bool | None = None, n_features: int | None = None
 ) -> dict[str, Any]: ...
-def write_svc_model(
+def write_model(
     kernel: KernelParams,
     labels: NDArray[np.float64],
     n_support: NDArray[np.int64],
@@ -110,4 +138,6 @@ def write_svc_model(
     rho: NDArray[np.float64],
     support_vectors: Any,
     vote_order: NDArray[np.int64],
+    type: str = "c_svc",
+    sigmoids: NDArray[np.float64] = ...,
 ) -> bytes: ...

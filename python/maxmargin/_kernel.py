@@ -2,46 +2,94 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin import _core, _validation
-from maxmargin._sparse import CsrMatrix, Matrix
+from maxmargin._sparse import CsrMatrix, Matrix, take_rows
+from maxmargin._wording import shown
 
 KERNELS = ("linear", "poly", "rbf", "sigmoid")
+
+# The values of the rows of A with those of B, shape (len(A), len(B)).
+KernelFunction: TypeAlias = Callable[[Any, Any], Any]
+Kernel: TypeAlias = str | KernelFunction
+
+# The gamma of a kernel until the training samples are known.
+_UNRESOLVED = 0.0
+
+# Numbers in one block that a kernel function is asked for.
+_BLOCK_ELEMENTS = 1 << 22
+# How far a kernel matrix may be from symmetric, relative to its largest value.
+_ASYMMETRY = {np.dtype(np.float64): 1e-8, np.dtype(np.float32): 1e-5}
 
 
 class KernelParams(NamedTuple):
     """A kernel with its numbers.
 
     linear x.z; poly (gamma x.z + coef0)^degree; rbf exp(-gamma ||x - z||^2);
-    sigmoid tanh(gamma x.z + coef0).
+    sigmoid tanh(gamma x.z + coef0); precomputed: the values are given in place of the samples;
+    callable: `function` gives them; composed: the core makes them by `steps`, in postfix notation,
+    of values of kernels with their weights and the operations "+" and "*", and `function` gives
+    them by the definition.
     """
 
     type: str
     gamma: float = 1.0
     coef0: float = 0.0
     degree: int = 3
+    function: KernelFunction | None = None
+    steps: tuple[Any, ...] = ()
+
+    @property
+    def is_given(self) -> bool:
+        """Whether the values come from the user."""
+        return self.type in ("precomputed", "callable")
 
     def to_core(self) -> _core.KernelParams:
-        return _core.KernelParams(self.type, self.gamma, self.coef0, self.degree)
+        if self.steps:
+            return _core.KernelParams.composed(
+                [
+                    step if isinstance(step, str) else (step[0].to_core(), step[1])
+                    for step in self.steps
+                ]
+            )
+        kind = "precomputed" if self.is_given else self.type
+        return _core.KernelParams(kind, self.gamma, self.coef0, self.degree)
 
 
-def check_kernel(kernel: Any, gamma: Any, coef0: Any, degree: Any) -> KernelParams:
-    """Return the checked kernel; `with_gamma` then gives it the number that gamma stands for."""
+def check_kernel(
+    kernel: Any, gamma: Any, coef0: Any, degree: Any, *, may_be_given: bool = False
+) -> KernelParams:
+    """Return the checked kernel; `with_gamma` then gives it the number that gamma stands for.
+
+    Where it may be given, 'precomputed' and callables are allowed as well.
+    """
     _validation.check_gamma(gamma)
-    return KernelParams(
-        type=_validation.check_choice("kernel", kernel, KERNELS),
-        coef0=_validation.check_real("coef0", coef0),
-        degree=_validation.check_integer("degree", degree, at_least=0),
-    )
+    coef0 = _validation.check_real("coef0", coef0)
+    degree = _validation.check_integer("degree", degree, at_least=0)
+    known = getattr(kernel, "_core_params", lambda: None)()
+    if isinstance(known, KernelParams):  # one of maxmargin.kernels
+        return known
+    if may_be_given and callable(kernel):
+        return KernelParams("callable", function=kernel)
+    choices = (*KERNELS, "precomputed") if may_be_given else KERNELS
+    if may_be_given and not isinstance(kernel, str):
+        names = ", ".join(map(repr, choices))
+        raise ValueError(f"kernel must be one of {names} or a callable, got {shown(kernel)}")
+    kind = _validation.check_choice("kernel", kernel, choices)
+    return KernelParams(kind, _UNRESOLVED, coef0, degree)
 
 
 def with_gamma(kernel: KernelParams, gamma: Any, X: Matrix) -> KernelParams:
-    """Return the kernel with gamma resolved on the training samples."""
-    if kernel.type == "linear":
+    """Return the kernel with gamma resolved on the training samples.
+
+    One of maxmargin.kernels has its own, and a given kernel none.
+    """
+    if kernel.type == "linear" or kernel.is_given or kernel.gamma != _UNRESOLVED:
         return kernel
     return kernel._replace(gamma=_validation.gamma_of(gamma, X))
 
@@ -54,7 +102,7 @@ def overflow_message(kernel: KernelParams, what: str) -> str:
         "poly": f" (degree={kernel.degree}, gamma={kernel.gamma:.4g}{coef0})",
         "rbf": f" (gamma={kernel.gamma:.4g})",
         "sigmoid": f" (gamma={kernel.gamma:.4g}{coef0})",
-    }[kernel.type]
+    }.get(kernel.type, "")
     remedy = "reduce degree, gamma or coef0, or " if kernel.type == "poly" else ""
     return (
         f"kernel={kernel.type!r}{numbers} overflows on these data ({what}): {remedy}scale the data"
@@ -63,6 +111,8 @@ def overflow_message(kernel: KernelParams, what: str) -> str:
 
 def kernel_block(kernel: KernelParams, A: Matrix, B: Matrix) -> NDArray[np.float64]:
     """Return the kernel values of the rows of A with those of B in float64, by the definition."""
+    if kernel.function is not None:
+        return values_of_function(kernel.function, A, B)
     if kernel.type == "rbf":
         return np.exp(-kernel.gamma * _squared_distances(A, B))
     dots = _dots(A, B)
@@ -71,6 +121,76 @@ def kernel_block(kernel: KernelParams, A: Matrix, B: Matrix) -> NDArray[np.float
     dots *= kernel.gamma
     dots += kernel.coef0
     return np.tanh(dots) if kernel.type == "sigmoid" else dots**kernel.degree
+
+
+def core_samples(kernel: KernelParams, X: Matrix, owner: str) -> Matrix:
+    """Return what the core trains on: the samples, or their kernel matrix where it is given.
+
+    Raises
+    ------
+    ValueError
+        If the kernel matrix is not dense, square and symmetric.
+    """
+    if kernel.type == "callable":
+        assert kernel.function is not None
+        gram = values_of_function(kernel.function, X, X)
+        _check_symmetric(gram, f"the kernel function gave {owner} a matrix that")
+        return gram
+    if kernel.type == "precomputed":
+        if isinstance(X, CsrMatrix):
+            raise ValueError("kernel='precomputed' needs a dense matrix X, got a sparse one")
+        if X.shape[0] != X.shape[1]:
+            raise ValueError(
+                f"kernel='precomputed' needs the values of all samples with all, X of shape "
+                f"({X.shape[0]}, {X.shape[0]}), got {X.shape}"
+            )
+        _check_symmetric(X, "X, the kernel matrix,")
+    return X
+
+
+def _check_symmetric(K: NDArray[Any], what: str) -> None:
+    allowed = _ASYMMETRY[K.dtype] * max(float(np.abs(K).max()), 0.0)
+    step = max(1, _BLOCK_ELEMENTS // len(K))
+    for begin in range(0, len(K), step):
+        apart = np.abs(K[begin : begin + step] - K[:, begin : begin + step].T)
+        if apart.max() > allowed:
+            i, j = np.unravel_index(int(apart.argmax()), apart.shape)
+            raise ValueError(
+                f"{what} is not symmetric: the values of the samples {begin + i} and {j} differ by "
+                f"{apart.max():.3g}; (K + K.T) / 2 would be"
+            )
+
+
+def values_of_function(function: KernelFunction, A: Matrix, B: Matrix) -> NDArray[np.float64]:
+    """Return a kernel function's values of the rows of A with those of B, asked for in blocks.
+
+    Raises
+    ------
+    ValueError
+        If they are not finite real numbers of the right shape.
+    """
+    n_rows, n_columns = A.shape[0], B.shape[0]
+    values = np.empty((n_rows, n_columns))
+    if n_columns == 0:
+        return values
+    columns = B.to_scipy() if isinstance(B, CsrMatrix) else B
+    step = max(1, _BLOCK_ELEMENTS // n_columns)
+    for begin in range(0, n_rows, step):
+        rows = np.arange(begin, min(begin + step, n_rows))
+        part = take_rows(A, rows)
+        block = function(part.to_scipy() if isinstance(part, CsrMatrix) else part, columns)
+        block = np.asarray(block.todense() if hasattr(block, "todense") else block)
+        if block.shape != (len(rows), n_columns):
+            raise ValueError(
+                f"kernel must return the values of all rows of A with all of B, shape "
+                f"({len(rows)}, {n_columns}), but returned shape {block.shape}"
+            )
+        if block.dtype.kind not in "biuf":
+            raise ValueError(f"kernel must return real numbers, got dtype {block.dtype}")
+        if not np.isfinite(block).all():
+            raise ValueError("kernel returned NaN or infinity")
+        values[rows] = block
+    return values
 
 
 def _dots(A: Matrix, B: Matrix) -> NDArray[np.float64]:
@@ -91,11 +211,12 @@ def _squared_distances(A: Matrix, B: Matrix) -> NDArray[np.float64]:
         # Distances do not depend on the origin; near the data the difference below loses least.
         origin = B.mean(axis=0, dtype=np.float64)
         A, B = A - origin, B - origin
-    distances = _squared_norms(A)[:, np.newaxis] + _squared_norms(B) - 2.0 * _dots(A, B)
+    distances = squared_norms(A)[:, np.newaxis] + squared_norms(B) - 2.0 * _dots(A, B)
     return np.maximum(distances, 0.0)
 
 
-def _squared_norms(A: Matrix) -> NDArray[np.float64]:
+def squared_norms(A: Matrix) -> NDArray[np.float64]:
+    """Return ||x||^2 of every row."""
     if isinstance(A, CsrMatrix):
         rows = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
         squares = np.square(A.data.astype(np.float64, copy=False))

@@ -70,6 +70,17 @@ def pair_coefficients(
     return machines
 
 
+def machine_coefficients(
+    dual_coef: NDArray[np.float64], n_support: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the coefficients of all support vectors in every machine, (n_SV, n_machines)."""
+    pairs = pair_coefficients(dual_coef, n_support)
+    coefficients = np.zeros((dual_coef.shape[1], len(pairs)))
+    for p, (used, beta) in enumerate(pairs):
+        coefficients[used, p] = beta
+    return coefficients
+
+
 def linear_weights(
     support_vectors: Matrix, dual_coef: NDArray[np.float64], n_support: NDArray[np.int64]
 ) -> NDArray[np.float64]:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from maxmargin import _core, _one_vs_one, _validation
+from maxmargin import _core, _one_vs_one, _probability, _validation
 from maxmargin._base import Classifier
-from maxmargin._kernel import KernelParams, overflow_message
-from maxmargin._sparse import CsrMatrix, Matrix, product
+from maxmargin._kernel import KernelParams
+from maxmargin._kernel_machine import KernelMachine
+from maxmargin._sparse import Matrix
+from maxmargin._wording import shown
 
 
-class OneVsOneModel(Classifier):
+class OneVsOneModel(KernelMachine, Classifier):
     """What follows from the machines: attributes, decision values and predictions.
 
     The model is held in LIBSVM's form: machine (i, j), i < j, is positive for class i, and
@@ -23,7 +26,10 @@ class OneVsOneModel(Classifier):
 
     decision_function_shape: str
     break_ties: bool
-    n_jobs: int | None
+    probability: bool
+
+    # A and B of every machine, in LIBSVM's sign.
+    _sigmoids: NDArray[np.float64] | None
 
     def _check_decision_options(self) -> None:
         shape = _validation.check_choice(
@@ -51,18 +57,6 @@ class OneVsOneModel(Classifier):
         self._support_vectors = support_vectors
         self._kernel_params = kernel_params
 
-    def _widen(self, n_features: int) -> None:
-        """Take samples of more features from now on; the support vectors are zero in those."""
-        vectors = self._support_vectors
-        if n_features > self.n_features_in_:
-            if isinstance(vectors, CsrMatrix):
-                self._support_vectors = vectors._replace(n_cols=n_features)
-            else:
-                extra = n_features - vectors.shape[1]
-                self._support_vectors = np.pad(vectors, ((0, 0), (0, extra)))
-            self.n_features_in_ = n_features
-            self._cache = {}
-
     @property
     def _is_binary(self) -> bool:
         return len(self.classes_) == 2
@@ -71,12 +65,6 @@ class OneVsOneModel(Classifier):
     def n_support_(self) -> NDArray[np.int64]:
         self._check_fitted_attribute("n_support_")
         return self._n_support
-
-    @property
-    def support_vectors_(self) -> Any:
-        self._check_fitted_attribute("support_vectors_")
-        vectors = self._support_vectors
-        return vectors.to_scipy() if isinstance(vectors, CsrMatrix) else vectors
 
     # Positive is class 0 in LIBSVM's machine (0, 1), but classes_[1] in scikit-learn's two-class
     # attributes and decision values.
@@ -94,13 +82,8 @@ class OneVsOneModel(Classifier):
     @property
     def coef_(self) -> NDArray[np.float64]:
         self._check_fitted_attribute("coef_")
-        if self._kernel_params.type != "linear":
-            raise AttributeError("coef_ is only available when using a linear kernel")
+        self._check_linear()
         return -self._linear_weights() if self._is_binary else self._linear_weights()
-
-    def _check_fitted_attribute(self, name: str) -> None:
-        if not self.__sklearn_is_fitted__():
-            raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r} before 'fit'")
 
     def _linear_weights(self) -> NDArray[np.float64]:
         if "weights" not in self._cache:
@@ -131,7 +114,7 @@ class OneVsOneModel(Classifier):
         ValueError
             If `X` is not valid, has another number of features, or the kernel overflows.
         """
-        values = self._pair_decisions(X)
+        values = self._machine_values(X)
         self._check_decision_options()
         if self._is_binary:
             return -values[:, 0]
@@ -142,41 +125,102 @@ class OneVsOneModel(Classifier):
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of every sample, shape (n_samples,), of the type of the labels.
 
+        With `probability`, that is the most probable one.
+
         Raises what `decision_function` raises.
         """
-        values = self._pair_decisions(X)
+        values = self._machine_values(X)
         self._check_decision_options()
         n_classes = len(self.classes_)
-        if self.break_ties and n_classes > 2:
+        if self._sigmoids is not None:
+            winners = self._probabilities(values).argmax(axis=1)
+        elif self.break_ties and n_classes > 2:
             winners = _one_vs_one.one_vs_rest_scores(values, n_classes).argmax(axis=1)
         else:
             winners = _one_vs_one.vote_winners(values, n_classes, self._vote_order)
         predicted: NDArray[Any] = self.classes_[winners]
         return predicted
 
-    def _pair_decisions(self, X: Any) -> NDArray[np.float64]:
-        """Return the value of every machine in LIBSVM's sign, shape (n_samples, n_machines)."""
-        matrix = self._matrix_to_predict(X)
-        n_threads = _validation.check_n_jobs(self.n_jobs)
-        if self._kernel_params.type == "linear":
-            weights = np.ascontiguousarray(self._linear_weights().T)
-            values = product(matrix, weights) - self._rho
-        else:
-            values = self._core_decision().decision_function(matrix, n_threads)
-        if not np.isfinite(values).all():
-            raise ValueError(
-                overflow_message(self._kernel_params, "a decision value is not finite")
-            )
-        return values
+    @property
+    def predict_proba(self) -> Callable[[Any], NDArray[np.float64]]:
+        """Function of samples to the probability of every class, (n_samples, n_classes).
 
-    def _core_decision(self) -> _core.Decision:
-        if "decision" not in self._cache:
-            self._cache["decision"] = _core.Decision(
-                self._support_vectors,
-                self._n_support,
-                self._dual_coef,
-                self._rho,
-                self._kernel_params.to_core(),
-            )
-        decision: _core.Decision = self._cache["decision"]
-        return decision
+        Only where the estimator was fitted with `probability`. Columns are in the order of
+        `classes_`. Raises what `decision_function` raises.
+        """
+        self._check_probability()
+        return self._predict_proba
+
+    @property
+    def predict_log_proba(self) -> Callable[[Any], NDArray[np.float64]]:
+        """Function of samples to the logarithms of `predict_proba`."""
+        self._check_probability()
+        return lambda X: np.log(self._predict_proba(X))
+
+    @property
+    def probA_(self) -> NDArray[np.float64]:  # noqa: N802
+        """A of every machine: the first class of a pair has probability 1 / (1 + exp(A f + B))."""
+        slopes: NDArray[np.float64] = self._fitted_sigmoids()[0]
+        return slopes
+
+    @property
+    def probB_(self) -> NDArray[np.float64]:  # noqa: N802
+        """B of every machine."""
+        offsets: NDArray[np.float64] = self._fitted_sigmoids()[1]
+        return offsets
+
+    def _predict_proba(self, X: Any) -> NDArray[np.float64]:
+        return self._probabilities(self._machine_values(X))
+
+    def _probabilities(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return _probability.probabilities(values, self._fitted_sigmoids(), len(self.classes_))
+
+    def _check_probability(self) -> None:
+        if not (self.probability or vars(self).get("_sigmoids") is not None):
+            raise AttributeError("probabilities are available only with probability=True")
+
+    def _fitted_sigmoids(self) -> NDArray[np.float64]:
+        self._check_fitted()
+        if self._sigmoids is None:
+            raise AttributeError("fit with probability=True for probabilities")
+        return self._sigmoids
+
+    def _file_parts(self) -> dict[str, Any]:
+        return {
+            "labels": _integer_classes(self.classes_),
+            "n_support": self._n_support,
+            "dual_coef": self._dual_coef,
+            "rho": self._rho,
+            "vote_order": self._vote_order,
+            "sigmoids": np.empty((2, 0)) if self._sigmoids is None else self._sigmoids,
+        }
+
+    def _take_classes(self, model: dict[str, Any]) -> None:
+        self.classes_ = model["labels"].astype(np.int64)
+        self._n_support = model["n_support"]
+        self._vote_order = model["vote_order"]
+        sigmoids = model["sigmoids"]
+        self._sigmoids = sigmoids if sigmoids.shape[1] > 0 else None
+        self.probability = self._sigmoids is not None
+
+    def _coefficients(self) -> NDArray[np.float64]:
+        return _one_vs_one.machine_coefficients(self._dual_coef, self._n_support)
+
+    def _new_core_decision(self) -> _core.Decision:
+        return _core.Decision(
+            self._support_vectors,
+            self._n_support,
+            self._dual_coef,
+            self._rho,
+            self._kernel_params.to_core(),
+        )
+
+
+def _integer_classes(classes: NDArray[Any]) -> NDArray[np.float64]:
+    if classes.dtype.kind not in "biuf" or not (classes == np.floor(classes)).all():
+        raise ValueError(
+            "LIBSVM's model format holds only integer classes, got "
+            f"{shown(classes.tolist())}; encode the labels as integers before fit, or pickle the "
+            "estimator"
+        )
+    return np.require(classes, np.float64, "C")

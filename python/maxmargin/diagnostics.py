@@ -131,11 +131,18 @@ def certificate(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Ce
 
     Raises
     ------
+    TypeError
+        If the estimator is not an SVC.
     ValueError
         If the data are not those that the estimator was fitted on, as far as shapes and classes
-        tell, or if the model came from a file, which does not say which rows are support vectors.
+        tell, if the kernel matrix was given, or if the model came from a file, which does not say
+        which rows are support vectors.
     """
     estimator._check_fitted()
+    if getattr(estimator, "_svm_type", None) != "c_svc":
+        raise TypeError(f"estimator must be an SVC, got {type(estimator).__name__}")
+    if estimator._kernel_params.type == "precomputed":
+        raise ValueError("the certificate of a precomputed kernel cannot be recomputed from X")
     if not hasattr(estimator, "support_"):
         raise ValueError("a model from a file does not tell which rows are its support vectors")
     matrix = _validation.check_matrix(X, "certificate")
@@ -176,6 +183,7 @@ def certificate(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Ce
                 f_without_offset,
                 float(estimator._rho[p]),
                 estimator.tol,
+                estimator._has_squared_hinge or math.isinf(estimator.C),
             )
         )
     if len(machines) == 1:
@@ -191,13 +199,24 @@ def _machine_certificate(
     f_without_offset: NDArray[np.float64],
     rho: float,
     tol: float,
+    is_squared: bool,
 ) -> Certificate:
     alpha = signs * beta
     squared_norm = float(beta @ f_without_offset)
     dual = 0.5 * squared_norm - float(alpha.sum())
     losses = np.maximum(0.0, 1.0 - signs * (f_without_offset - rho))
-    primal = 0.5 * squared_norm + float(upper @ losses)
-    violation = kkt_violation(signs, alpha, upper, signs - f_without_offset)
+    descent = signs - f_without_offset
+    if is_squared:  # or the hard margin, whose losses have no price
+        has_price = np.isfinite(upper) & (upper > 0.0)
+        prices = np.where(has_price, upper, 0.0)
+        ridge = np.where(has_price, 0.5 / np.where(has_price, upper, 1.0), 0.0)
+        primal = 0.5 * squared_norm + float(prices @ np.square(losses))
+        dual += 0.5 * float(ridge @ np.square(beta))
+        descent -= ridge * beta
+        upper = np.where(upper > 0.0, math.inf, 0.0)
+    else:
+        primal = 0.5 * squared_norm + float(upper @ losses)
+    violation = kkt_violation(signs, alpha, upper, descent)
     return dataclasses.replace(
         recorded,
         dual_objective=dual,

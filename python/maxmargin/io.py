@@ -14,7 +14,7 @@ from maxmargin._validation import check_flag, check_integer
 from maxmargin._wording import shown
 
 if TYPE_CHECKING:
-    from maxmargin.svm import SVC
+    from maxmargin._kernel_machine import KernelMachine
 
 __all__ = ["load_model", "load_svmlight", "save_model", "save_svmlight"]
 
@@ -197,47 +197,47 @@ def _numeric_labels(y: Any) -> NDArray[np.float64]:
 # -- models ----------------------------------------------------------------------------------------
 
 
-def save_model(estimator: SVC, path: Path) -> None:
-    """Write a fitted `SVC` as a LIBSVM model file.
+def save_model(estimator: KernelMachine, path: Path) -> None:
+    """Write a fitted support vector machine as a LIBSVM model file.
 
     LIBSVM's own programs read it. Unlike LIBSVM, every number has as many digits as it takes to
     load it again bit for bit. The file holds what predictions need: kernel, support vectors,
-    coefficients and classes; not C, the certificate, or which training rows are support vectors. It
-    appears whole or not at all.
+    coefficients and classes; not C, the certificate, or which training rows are support vectors
+    (but for a precomputed kernel, whose support vectors are row numbers). It appears whole or not
+    at all.
 
-    The format holds only integer classes; a pickle holds any estimator whole.
+    The format holds only integer classes and no kernels that are callables; a pickle holds any
+    estimator whole.
 
     Parameters
     ----------
-    estimator : SVC
-        Fitted, with classes that are integers of at most 32 bits.
+    estimator : SVC, NuSVC, SVR, NuSVR or OneClassSVM
+        Fitted; a classifier with classes that are integers of at most 32 bits.
     path : str or path
         The file; one that exists is replaced.
 
     Raises
     ------
     TypeError
-        If `estimator` is not an `SVC`.
+        If `estimator` is not one of these.
     NotFittedError
         If it is not fitted.
     ValueError
-        If its classes are not integers, since the format holds no others.
+        If its classes are not integers, or its kernel is a callable.
     OSError
         If the file cannot be written.
     """
-    from maxmargin.svm import SVC
-
-    if not isinstance(estimator, SVC):
-        raise TypeError(f"estimator must be an SVC, got {type(estimator).__name__}")
+    estimator_types = _estimator_types()
+    if not isinstance(estimator, tuple(estimator_types.values())):
+        names = ", ".join(kind.__name__ for kind in estimator_types.values())
+        raise TypeError(f"estimator must be one of {names}, got {type(estimator).__name__}")
     estimator._check_fitted()
-    text = _core.write_svc_model(
-        estimator._kernel_params.to_core(),
-        _integer_classes(estimator.classes_),
-        estimator._n_support,
-        estimator._dual_coef,
-        estimator._rho,
-        estimator._support_vectors,
-        estimator._vote_order,
+    vectors = estimator._file_vectors()
+    text = _core.write_model(
+        kernel=estimator._kernel_params.to_core(),
+        support_vectors=vectors,
+        type=estimator._svm_type,
+        **estimator._file_parts(),
     )
     with replacing(path) as file:
         file.write(text)
@@ -245,8 +245,8 @@ def save_model(estimator: SVC, path: Path) -> None:
 
 def load_model(
     source: Source, *, n_features: int | None = None, zero_based: ZeroBased = "auto"
-) -> SVC:
-    """Read a LIBSVM model file of a C-SVC.
+) -> Any:
+    """Read a LIBSVM model file.
 
     LIBSVM lists the classes in the order in which it met them; here they are put in ascending
     order. Decision values stay the same, up to the sign of a pair of classes that changed places,
@@ -257,58 +257,70 @@ def load_model(
     source : str, path, binary file or bytes
         What to read. A str is a path.
     n_features : int, default=None
-        Number of features, which the format does not tell. None: as many as the largest index of a
-        support vector tells.
+        Number of features (of a precomputed kernel, of training samples), which the format does not
+        tell. None: as many as the largest index of a support vector tells, and 1 where there is no
+        support vector.
     zero_based : bool or 'auto', default='auto'
         Whether the first feature has the index 0; see `load_svmlight`.
 
     Returns
     -------
-    SVC
+    SVC, NuSVC, SVR, NuSVR or OneClassSVM
         Fitted. Its support vectors are sparse if fewer than a tenth of their entries are not zero.
         Where that is how they were when saved, it predicts the same to the last bit, otherwise
-        within rounding. `C` has its default; `certificate_`, `support_`, `n_iter_`, `fit_status_`,
-        `class_weight_` and `shape_fit_`, which the file does not hold, raise AttributeError.
+        within rounding. C, nu and epsilon have their defaults; `certificate_`, `support_`,
+        `n_iter_` and other attributes that the file does not hold raise AttributeError.
 
     Raises
     ------
     ValueError
-        If the text is not a whole LIBSVM model of a C-SVC with a linear, polynomial, RBF or sigmoid
-        kernel, with line number.
+        If the text is not a whole LIBSVM model, with line number.
     """
-    from maxmargin.svm import SVC
-
     if n_features is not None:
         n_features = check_integer("n_features", n_features, at_least=1, at_most=2**63 - 1)
     base = _check_zero_based(zero_based)
     data = read_bytes(source)
     with naming(source):
-        model = _core.read_svc_model(data, base, n_features)
+        model = _core.read_model(data, base, n_features)
     vectors = CsrMatrix(*model["support_vectors"])
+    if model["kernel"].type == "precomputed":
+        numbers = _row_numbers(vectors)
+        last = int(numbers.max(initial=1))
+        return _estimator_of(model, numbers[:, np.newaxis], max(last, n_features or 1))
     if vectors.n_cols == 0:
-        raise ValueError(
-            "all support vectors are zero: pass n_features, which the file cannot tell"
-        )
-    return SVC._from_model(
-        model["labels"].astype(np.int64),
-        model["n_support"],
-        model["dual_coef"],
-        model["rho"],
-        vectors if _keeps_sparse(vectors) else _to_dense(vectors),
-        model["kernel"],
-        vectors.n_cols,
-        model["vote_order"],
-    )
+        if vectors.shape[0] > 0:
+            raise ValueError(
+                "all support vectors are zero: pass n_features, which the file cannot tell"
+            )
+        vectors = vectors._replace(n_cols=n_features or 1)
+    matrix = vectors if _keeps_sparse(vectors) else _to_dense(vectors)
+    return _estimator_of(model, matrix, vectors.n_cols)
 
 
-def _integer_classes(classes: NDArray[Any]) -> NDArray[np.float64]:
-    if classes.dtype.kind not in "biuf" or not (classes == np.floor(classes)).all():
+def _estimator_types() -> dict[str, type[KernelMachine]]:
+    """Return the estimators by the names of their formulations in LIBSVM's files."""
+    from maxmargin.one_class import OneClassSVM
+    from maxmargin.regression import SVR, NuSVR
+    from maxmargin.svm import SVC, NuSVC
+
+    return {kind._svm_type: kind for kind in (SVC, NuSVC, SVR, NuSVR, OneClassSVM)}
+
+
+def _estimator_of(model: dict[str, Any], vectors: Matrix, n_features: int) -> KernelMachine:
+    return _estimator_types()[model["type"]]._from_file(model, vectors, n_features)
+
+
+def _row_numbers(vectors: CsrMatrix) -> NDArray[np.float64]:
+    """Return the numbers, from 1, of the training samples that support a precomputed kernel."""
+    numbers = _to_dense(vectors)[:, 0] if vectors.n_cols == 1 else np.empty(0)
+    if (
+        len(numbers) != vectors.shape[0]
+        or not ((numbers >= 1) & (numbers == numbers.round())).all()
+    ):
         raise ValueError(
-            "LIBSVM's model format holds only integer classes, got "
-            f"{shown(classes.tolist())}; encode the labels as integers before fit, or pickle the "
-            "estimator"
+            "support vectors of a precomputed kernel must be row numbers, 0:1 for the first"
         )
-    return np.require(classes, np.float64, "C")
+    return numbers
 
 
 def _keeps_sparse(vectors: CsrMatrix) -> bool:

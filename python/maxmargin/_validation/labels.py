@@ -16,6 +16,8 @@ from maxmargin.exceptions import DataConversionWarning, compatible
 
 ClassWeight: TypeAlias = Mapping[Any, float] | str | None
 
+_LARGEST_TARGET = 1e150
+
 
 def check_labels(y: Any, n_samples: int, owner: str) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """Return the class index of every sample and the sorted classes.
@@ -61,21 +63,7 @@ def column_of_labels(y: Any, n_samples: int, owner: str) -> NDArray[Any]:
     """Return `y` as a 1-D array of discrete labels that can be sorted."""
     if y is None:
         raise ValueError(f"{owner} requires y to be passed, but the target y is None")
-    labels = np.asarray(y)
-    if labels.ndim == 2 and labels.shape[1] == 1:
-        warnings.warn(
-            "A column-vector y was passed when a 1d array was expected. Please change the shape of "
-            "y to (n_samples,), for example using ravel().",
-            compatible(DataConversionWarning),
-            stacklevel=4,
-        )
-        labels = labels.reshape(-1)
-    if labels.ndim != 1:
-        raise ValueError(f"y should be a 1d array, got an array of shape {labels.shape} instead.")
-    if len(labels) != n_samples:
-        raise ValueError(
-            f"X has {counted(n_samples, 'sample')}, but y has {counted(len(labels), 'label')}"
-        )
+    labels = _raveled(np.asarray(y), n_samples, "label")
     if labels.dtype.kind == "O":
         if all(isinstance(label, str) for label in labels):
             return labels
@@ -94,6 +82,23 @@ def column_of_labels(y: Any, n_samples: int, owner: str) -> NDArray[Any]:
                 "expects discrete classes, on a regression target with continuous values"
             )
     return labels
+
+
+def _raveled(y: NDArray[Any], n_samples: int, what: str) -> NDArray[Any]:
+    """Return `y` as one value for each sample; a column is taken with a warning."""
+    if y.ndim == 2 and y.shape[1] == 1:
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected. Please change the shape of "
+            "y to (n_samples,), for example using ravel().",
+            compatible(DataConversionWarning),
+            stacklevel=5,
+        )
+        y = y.reshape(-1)
+    if y.ndim != 1:
+        raise ValueError(f"y should be a 1d array, got an array of shape {y.shape} instead.")
+    if len(y) != n_samples:
+        raise ValueError(f"X has {counted(n_samples, 'sample')}, but y has {counted(len(y), what)}")
+    return y
 
 
 def _labels_of_objects(labels: NDArray[Any]) -> NDArray[Any]:
@@ -200,10 +205,7 @@ def upper_bounds(
     ValueError
         If a bound overflows, or a class has no sample of positive weight.
     """
-    with np.errstate(over="ignore"):
-        upper: NDArray[np.float64] = C * class_weights[codes] * sample_weight
-    if not np.isfinite(upper).all():
-        raise ValueError(f"C={C} times class_weight and sample_weight overflows; reduce them")
+    upper = weighted_bounds(C, class_weights[codes] * sample_weight)
     for index, label in enumerate(classes.tolist()):
         if not upper[codes == index].any():
             raise ValueError(
@@ -211,3 +213,73 @@ def upper_bounds(
                 "sample of it"
             )
     return upper
+
+
+def weighted_bounds(C: float, weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return C times the weight of every sample.
+
+    Raises
+    ------
+    ValueError
+        If a bound overflows, or none is positive.
+    """
+    if math.isinf(C):
+        return np.where(weight > 0.0, math.inf, 0.0)
+    with np.errstate(over="ignore"):
+        upper: NDArray[np.float64] = C * weight
+    if not np.isfinite(upper).all():
+        raise ValueError(f"C={C:g} times the weights overflows; reduce them")
+    if not upper.any():
+        raise ValueError(f"C={C:g} times every weight is 0; increase them")
+    return upper
+
+
+def check_feasible_nu(
+    nu: float, upper: NDArray[np.float64], codes: NDArray[np.int64], classes: NDArray[Any]
+) -> None:
+    """Check that nu is feasible for every pair of classes.
+
+    The alphas of either class sum up to nu / 2 times the weight of both, which its own weight must
+    allow.
+    """
+    weights = np.bincount(codes, weights=upper)
+    light, heavy = weights.min(), weights.max()
+    largest = 2.0 * light / (light + heavy)
+    if nu > largest * (1.0 + 1e-12):
+        few, many = shown(classes[weights.argmin()]), shown(classes[weights.argmax()])
+        raise ValueError(
+            f"nu={nu:g} is infeasible: with classes as unequal as {few} (weight {light:g}) and "
+            f"{many} (weight {heavy:g}), nu must be <= {float(largest)!r}"
+        )
+
+
+def check_targets(y: Any, n_samples: int, owner: str) -> NDArray[np.float64]:
+    """Return the targets of a regression as a 1-D array of finite float64 numbers.
+
+    Raises
+    ------
+    ValueError
+        If `y` is missing, not one real number for each sample, not finite, or so large that its
+        square overflows.
+    """
+    if y is None:
+        raise ValueError(f"{owner} requires y to be passed, but the target y is None")
+    targets = _raveled(np.asarray(y), n_samples, "target")
+    if targets.dtype.kind == "O":
+        try:
+            targets = targets.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"y must hold real numbers: {error}") from None
+    if targets.dtype.kind == "c":
+        raise ValueError("Complex data not supported: y must hold real numbers")
+    if targets.dtype.kind not in "biuf":
+        raise ValueError(f"y must hold real numbers, got dtype {targets.dtype}")
+    targets = np.require(targets, np.float64, "C")
+    if not np.isfinite(targets).all():
+        raise ValueError("Input y contains NaN or infinity; every sample needs a finite target")
+    if np.abs(targets).max() > _LARGEST_TARGET:
+        raise ValueError(
+            f"y holds values as large as {np.abs(targets).max():.3g}, whose squares overflow; "
+            f"scale the targets to at most {_LARGEST_TARGET:g}"
+        )
+    return targets

@@ -63,14 +63,18 @@ def check_flag(name: str, value: Any) -> bool:
     return bool(value)
 
 
-def check_C(C: Any) -> float:  # noqa: N802
+def check_C(C: Any, *, may_be_infinite: bool = False) -> float:  # noqa: N802
     """Return the penalty as a float > 0."""
-    if is_real(C) and math.isinf(C) and C > 0:
-        raise ValueError(
-            "C must be a finite number > 0, got inf: the hard margin is not available; use a "
-            "large C"
-        )
+    if may_be_infinite and is_real(C) and math.inf == C:
+        return math.inf
     return check_real("C", C, above=0)
+
+
+def check_nu(nu: Any) -> float:
+    """Return the nu of a nu formulation as a float in (0, 1]."""
+    if not is_real(nu) or not 0 < nu <= 1:
+        raise ValueError(f"nu must be a number > 0 and <= 1, got {shown(nu)}")
+    return float(nu)
 
 
 def check_max_iter(max_iter: Any) -> int:

@@ -1,4 +1,4 @@
-#include "model/svc_model.hpp"
+#include "model/svm_model.hpp"
 
 #include "base/error.hpp"
 
@@ -19,7 +19,7 @@ void append_row(const SupportVectors& from, index_t row, SupportVectors& to) {
 
 } // namespace
 
-std::vector<index_t> ascending_order(const SvcModel& model) {
+std::vector<index_t> ascending_order(const SvmModel& model) {
   std::vector<index_t> order(model.labels.size());
   std::iota(order.begin(), order.end(), index_t{0});
   std::ranges::sort(order, {},
@@ -38,7 +38,7 @@ std::vector<index_t> inverse_order(const std::vector<index_t>& order, index_t n)
   return inverse;
 }
 
-SvcModel with_class_order(const SvcModel& model, const std::vector<index_t>& order) {
+SvmModel with_class_order(const SvmModel& model, const std::vector<index_t>& order) {
   const index_t n_classes = model.n_classes();
   const auto old_class = [&](index_t i) { return order[static_cast<std::size_t>(i)]; };
   // A machine whose classes change places changes its sign.
@@ -46,7 +46,8 @@ SvcModel with_class_order(const SvcModel& model, const std::vector<index_t>& ord
     return (i < j) == (old_class(i) < old_class(j)) ? 1.0 : -1.0;
   };
 
-  SvcModel sorted;
+  SvmModel sorted;
+  sorted.type = model.type;
   sorted.kernel = model.kernel;
   for (index_t i = 0; i < n_classes; ++i) {
     const auto old = static_cast<std::size_t>(old_class(i));
@@ -57,6 +58,9 @@ SvcModel with_class_order(const SvcModel& model, const std::vector<index_t>& ord
       const index_t second = std::max(old_class(i), old_class(j));
       const auto machine = static_cast<std::size_t>(machine_of(first, second, n_classes));
       sorted.rho.push_back(sign(i, j) * model.rho[machine]);
+      if (model.prob_a.empty()) continue;
+      sorted.prob_a.push_back(model.prob_a[machine]);
+      sorted.prob_b.push_back(sign(i, j) * model.prob_b[machine]);
     }
   }
 

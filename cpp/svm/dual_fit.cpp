@@ -1,0 +1,138 @@
+#include "svm/dual_fit.hpp"
+
+#include "base/error.hpp"
+#include "solver/block_smo.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace maxmargin {
+namespace {
+
+// How far the rounding of float32 values is expected to show at most in the objectives of the
+// certificate, one part in three of what it promises.
+constexpr double kDualShare = 3e-7;
+constexpr double kGapShare = 0.03;
+constexpr double kToleranceShare = 3e-4;
+
+// float32 values serve where their errors sum up to less than this over so many support vectors.
+constexpr double kMostError = 5e-4;
+constexpr index_t kUsualSupport = 1000;
+
+template <Real T> std::unique_ptr<KernelRows<T>> kernel_rows(const KernelSource& source) {
+  const KernelOptions& options = source.options;
+  if (options.whole_matrix == nullptr)
+    return source.samples.rows<T>(source.segments, options.threads);
+  if constexpr (std::is_same_v<T, float>)
+    return source.samples.stored_rows(source.segments, options.whole_matrix->narrow);
+  else
+    return source.samples.stored_rows(source.segments, options.whole_matrix->wide);
+}
+
+// The segments by column of the kernel matrix.
+std::vector<index_t> column_segments(const KernelSource& source) {
+  std::vector<index_t> segments(source.segments.begin(), source.segments.end());
+  if (source.fold == Fold::twofold)
+    segments.insert(segments.end(), source.segments.begin(), source.segments.end());
+  return segments;
+}
+
+} // namespace
+
+void Objectives::count(double beta, double C) {
+  square += beta * beta;
+  if (beta != 0.0) bounds += C * C;
+  magnitude += std::abs(beta);
+}
+
+DualFit::DualFit(DualProblem problem, const KernelSource& source, const SolverOptions& options,
+                 Control& control)
+    : problem_(std::move(problem)), options_(options), control_(control), ridge_(source.ridge),
+      exact_(source.samples.exact_sums(column_segments(source), source.options.threads)),
+      begin_(control.seconds()), value_error_(source.options.float32_error),
+      is_narrow_(source.options.in_float32) {
+  exact_.set_ridge(ridge_);
+  if (is_narrow_) {
+    try {
+      solve_in<float>(source, &exact_);
+      is_narrow_ = solution_.stop_reason != StopReason::imprecise;
+      problem_.start = solution_.beta;
+    } catch (const NumericError&) { // values beyond the range of float32
+      is_narrow_ = false;
+    }
+  }
+  if (!is_narrow_) solve_in<double>(source, nullptr);
+}
+
+template <Real T> void DualFit::solve_in(const KernelSource& source, const ExactSums* exact) {
+  KernelMatrix<T> matrix(kernel_rows<T>(source), source.options.cache_bytes, source.options.threads,
+                         control_, source.fold);
+  matrix.set_ridge(ridge_);
+  SolverOptions left = options_;
+  if (left.max_iter >= 0) left.max_iter -= certificate_.n_iter;
+  solution_ = solve(problem_, matrix, left, control_, exact);
+  certificate_.n_iter += solution_.n_iter;
+  certificate_.kernel_rows += static_cast<index_t>(matrix.rows_computed());
+  certificate_.cache_hits += static_cast<index_t>(matrix.cache_hits());
+  certificate_.cache_misses += static_cast<index_t>(matrix.cache_misses());
+}
+
+Certificate DualFit::certify(const std::function<Objectives()>& evaluate) {
+  Objectives objectives = evaluate();
+  if (is_narrow_ && !are_sharp(objectives)) {
+    sharpen();
+    objectives = evaluate();
+  }
+  certificate_.dual_objective = objectives.dual;
+  certificate_.primal_objective = objectives.primal;
+  certificate_.kkt_violation = solution_.kkt_violation();
+  bool is_finite = std::isfinite(objectives.primal);
+  for (std::size_t g = 0; g < solution_.intervals.size(); ++g)
+    is_finite = is_finite && std::isfinite(level(g));
+  if (!is_finite) throw NumericError("kernel values overflow");
+  certificate_.stop_reason = solution_.stop_reason;
+  certificate_.seconds = control_.seconds() - begin_;
+  return certificate_;
+}
+
+// Errors of the kernel values add up like a random walk, in K beta and again in the sums over it,
+// of beta (K beta)_i in the quadratic form and of C (K beta)_i in the losses. The violations that
+// the tolerance admits make a gap of up to tol sum |beta|; of that, little is enough.
+bool DualFit::are_sharp(const Objectives& o) const {
+  const double gap = std::abs(o.primal + o.dual);
+  return value_error_ * o.square <= kDualShare * std::abs(o.dual) &&
+         value_error_ * std::sqrt(o.square * o.bounds) <=
+             std::max(kGapShare * gap, kToleranceShare * options_.tol * o.magnitude);
+}
+
+void DualFit::sharpen() {
+  std::vector<index_t> rows;
+  std::vector<double> coef;
+  for (std::size_t i = 0; i < solution_.beta.size(); ++i)
+    if (solution_.beta[i] != 0.0) {
+      rows.push_back(static_cast<index_t>(i));
+      coef.push_back(solution_.beta[i]);
+    }
+  const std::vector<double> sums = exact_.evaluate(rows, rows, coef);
+  for (std::size_t k = 0; k < rows.size(); ++k)
+    solution_.gradient[rows[k]] = problem_.linear[rows[k]] + sums[k];
+}
+
+bool float32_suffices(double value_error, double largest_bound, index_t n) {
+  if (n < kSmallestFloat32) return false;
+  const double n_support = static_cast<double>(std::min(n, kUsualSupport));
+  return value_error * largest_bound * std::sqrt(n_support) <= kMostError;
+}
+
+KernelOptions kernel_options_for(const TrainingSamples& samples, index_t n, double largest_bound,
+                                 const TrainingOptions& options) {
+  KernelOptions kernel{options.cache_bytes, options.threads};
+  const bool is_automatic = options.precision == Precision::automatic;
+  if (options.precision == Precision::float64 || (is_automatic && n < kSmallestFloat32))
+    return kernel;
+  kernel.float32_error = samples.float32_error();
+  kernel.in_float32 = !is_automatic || float32_suffices(kernel.float32_error, largest_bound, n);
+  return kernel;
+}
+
+} // namespace maxmargin

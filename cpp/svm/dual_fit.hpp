@@ -1,0 +1,86 @@
+#pragma once
+
+#include "base/control.hpp"
+#include "kernel/kernel_matrix.hpp"
+#include "svm/machine.hpp"
+#include "svm/training_samples.hpp"
+
+#include <functional>
+#include <span>
+#include <vector>
+
+namespace maxmargin {
+
+// The kernel matrix that a machine is trained on: the columns of some segments of the samples.
+struct KernelSource {
+  const TrainingSamples& samples;
+  std::span<const index_t> segments;
+  const KernelOptions& options;
+  Fold fold = Fold::single;
+  std::vector<double> ridge = {}; // added to the diagonal, by column; empty: none
+};
+
+// The two objectives of a formulation at a solution of its dual, and what tells how far rounding
+// may have moved them.
+struct Objectives {
+  double dual = 0.0, primal = 0.0;
+  double square = 0.0;    // beta' beta
+  double bounds = 0.0;    // the sum of C_i^2 over the support vectors
+  double magnitude = 0.0; // sum |beta|
+
+  // Takes part of one variable with the upper bound C of its |beta|.
+  void count(double beta, double C);
+};
+
+// Solves a dual problem, in float32 with refinement where the options say so, and certifies the
+// solution.
+class DualFit {
+ public:
+  DualFit(DualProblem problem, const KernelSource& source, const SolverOptions& options,
+          Control& control);
+
+  const DualProblem& problem() const { return problem_; }
+  const Solution& solution() const { return solution_; }
+  double level(std::size_t group) const { return level_of(solution_, problem_, group); }
+  // (K beta)_i, without what the ridge adds.
+  double kernel_sum(index_t i) const {
+    const double with_ridge = solution_.gradient[i] - problem_.linear[i];
+    return ridge_.empty() ? with_ridge : with_ridge - ridge_[i] * solution_.beta[i];
+  }
+
+  // The certificate, with the objectives that `evaluate` finds at this fit. It may be called twice:
+  // where the rounding of float32 values could show in its result, exact gradients are put in place
+  // for the support vectors, which make up the objectives and the levels.
+  Certificate certify(const std::function<Objectives()>& evaluate);
+
+ private:
+  template <Real T> void solve_in(const KernelSource& source, const ExactSums* exact);
+  bool are_sharp(const Objectives& objectives) const;
+  void sharpen();
+
+  DualProblem problem_;
+  const SolverOptions& options_;
+  Control& control_;
+  std::vector<double> ridge_;
+  ExactSums exact_;
+  Solution solution_;
+  Certificate certificate_;
+  double begin_;
+  double value_error_;
+  bool is_narrow_;
+};
+
+// Below so many rows, float64 costs no more.
+inline constexpr index_t kSmallestFloat32 = 256;
+
+// Whether float32 kernel values, off by `value_error` each, lead to a usual tolerance in a problem
+// of n rows with coefficients up to `largest_bound`. The errors of the values, times the
+// coefficients, add up like a random walk over the support vectors. Where that stays small beside
+// the margin 1, the refinement soon leaves nothing of it.
+bool float32_suffices(double value_error, double largest_bound, index_t n);
+
+// The options of a machine on all rows of the samples, of which there are n.
+KernelOptions kernel_options_for(const TrainingSamples& samples, index_t n, double largest_bound,
+                                 const TrainingOptions& options);
+
+} // namespace maxmargin

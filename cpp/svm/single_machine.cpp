@@ -1,0 +1,48 @@
+#include "svm/single_machine.hpp"
+
+#include "base/error.hpp"
+#include "base/parallel.hpp"
+
+#include <algorithm>
+
+namespace maxmargin {
+namespace {
+
+std::vector<index_t> rows_of_weight(std::span<const double> C) {
+  std::vector<index_t> rows;
+  for (std::size_t i = 0; i < C.size(); ++i)
+    if (C[i] > 0.0) rows.push_back(static_cast<index_t>(i));
+  require(!rows.empty(), "a row needs a positive weight");
+  return rows;
+}
+
+} // namespace
+
+WholeSet::WholeSet(const MatrixView& X, std::span<const double> C, const KernelParams& kernel,
+                   const TrainingOptions& options, Control& control)
+    : samples_(X, {rows_of_weight(C)}, kernel, thread_count(options.threads), control),
+      kernel_(kernel_options_for(samples_, static_cast<index_t>(samples_.segment(0).size()),
+                                 *std::max_element(C.begin(), C.end()), options)) {}
+
+std::vector<double> WholeSet::by_column(std::span<const double> by_row) const {
+  std::vector<double> values;
+  for (const index_t row : samples_.segment(0)) values.push_back(by_row[row]);
+  values.resize(static_cast<std::size_t>(samples_.n_columns(0)), 0.0);
+  return values;
+}
+
+SingleFit WholeSet::fit_of(const Machine& machine) const {
+  SingleFit fit;
+  const std::vector<index_t>& rows = samples_.segment(0);
+  for (std::size_t k = 0; k < rows.size(); ++k)
+    if (machine.beta[k] != 0.0) {
+      fit.support.push_back(rows[k]);
+      fit.dual_coef.push_back(machine.beta[k]);
+    }
+  fit.rho = machine.rho;
+  fit.counterpart = machine.counterpart;
+  fit.certificate = machine.certificate;
+  return fit;
+}
+
+} // namespace maxmargin

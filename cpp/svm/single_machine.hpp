@@ -1,0 +1,31 @@
+#pragma once
+
+#include "svm/dual_fit.hpp"
+
+#include <span>
+#include <vector>
+
+namespace maxmargin {
+
+// The rows of positive weight of a training set, all in one segment.
+class WholeSet {
+ public:
+  WholeSet(const MatrixView& X, std::span<const double> C, const KernelParams& kernel,
+           const TrainingOptions& options, Control& control);
+
+  KernelSource source(Fold fold) const { return {samples_, kSegments, kernel_, fold}; }
+
+  // One number for each row to one for each column; 0 for padding.
+  std::vector<double> by_column(std::span<const double> by_row) const;
+
+  // The model of a machine over the columns.
+  SingleFit fit_of(const Machine& machine) const;
+
+ private:
+  static constexpr index_t kSegments[] = {0};
+
+  TrainingSamples samples_;
+  KernelOptions kernel_;
+};
+
+} // namespace maxmargin

@@ -1,0 +1,306 @@
+"""What every kernel machine has: its options, its training, its certificate, its values."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maxmargin import _core, _validation
+from maxmargin._base import BaseEstimator
+from maxmargin._certificate import Certificate, certificate_of
+from maxmargin._kernel import (
+    Kernel,
+    KernelParams,
+    check_kernel,
+    core_samples,
+    overflow_message,
+    values_of_function,
+    with_gamma,
+)
+from maxmargin._sparse import CsrMatrix, Matrix, product, take_rows
+from maxmargin._validation import Callback, Gamma
+from maxmargin.exceptions import ConvergenceWarning, compatible
+from maxmargin.progress import ProgressLine
+
+Self = TypeVar("Self", bound="KernelMachine")
+
+# Calls the core with a callback and returns its solution.
+Train = Callable[[Callback | None], dict[str, Any]]
+
+
+class Training(NamedTuple):
+    """The checked options of a fit."""
+
+    options: _core.TrainingOptions
+    kernel: KernelParams
+    callback: Callback | None
+    verbose: bool
+
+
+class KernelMachine(BaseEstimator):
+    """The parameters that all formulations share, and the run of the core."""
+
+    kernel: Kernel
+    degree: int
+    gamma: Gamma
+    coef0: float
+    shrinking: bool
+    tol: float
+    cache_size: float
+    verbose: bool
+    max_iter: int
+    n_jobs: int | None
+    time_limit: float | None
+    callback: Callback | None
+
+    _kernel_params: KernelParams
+    _support_vectors: Matrix
+    _dual_coef: NDArray[np.float64]
+    _rho: NDArray[np.float64]
+    _matrix_support: NDArray[np.int64]  # the columns used of a given kernel matrix
+
+    # The name of the formulation in LIBSVM's files.
+    _svm_type: str
+
+    # What may make a problem easier.
+    _remedy = "smaller C"
+
+    # What a model file does not hold.
+    _told_by_fit: tuple[str, ...] = (
+        "certificate_",
+        "fit_status_",
+        "n_iter_",
+        "shape_fit_",
+        "support_",
+    )
+
+    def _check_training(self) -> Training:
+        """Return the checked parameters that all formulations share."""
+        options = _core.TrainingOptions(
+            tol=_validation.check_real("tol", self.tol, above=0),
+            max_iter=_validation.check_max_iter(self.max_iter),
+            cache_bytes=_validation.check_cache_size(self.cache_size),
+            shrinking=_validation.check_flag("shrinking", self.shrinking),
+            time_limit=_validation.check_time_limit(self.time_limit),
+            n_threads=_validation.check_n_jobs(self.n_jobs),
+        )
+        return Training(
+            options,
+            check_kernel(self.kernel, self.gamma, self.coef0, self.degree, may_be_given=True),
+            _validation.check_callback(self.callback),
+            _validation.check_flag("verbose", self.verbose),
+        )
+
+    def _prepare(self, matrix: Matrix, training: Training) -> tuple[Matrix, Training]:
+        """Return what the core trains on, and the options with the number that gamma stands for."""
+        kernel = with_gamma(training.kernel, self.gamma, matrix)
+        samples = core_samples(kernel, matrix, type(self).__name__)
+        return samples, training._replace(kernel=kernel)
+
+    @staticmethod
+    def _run(train: Train, training: Training) -> tuple[dict[str, Any], Certificate]:
+        """Return the core's solution, which is finite, and its certificate.
+
+        Raises
+        ------
+        ValueError
+            If the kernel leaves the range of float64.
+        """
+        start = time.perf_counter()
+        line = ProgressLine(then=training.callback) if training.verbose else None
+        try:
+            result = _finite(train, line or training.callback, training.kernel)
+            certificate = certificate_of(result, time.perf_counter() - start)
+            if line is not None:
+                line.show(dataclasses.asdict(certificate))
+        finally:
+            if line is not None:
+                line.close()
+        return result, certificate
+
+    def _record_certificate(self, certificate: Certificate) -> None:
+        """Keep the certificate, and warn if it says that the solver stopped early."""
+        self.certificate_ = certificate
+        self.fit_status_ = 0 if certificate.converged else 1
+        if certificate.converged:
+            return
+        where = ""
+        if certificate.machines:
+            failed = [not machine.converged for machine in certificate.machines]
+            where = f" in {sum(failed)} of {len(failed)} pairs of classes"
+        warnings.warn(
+            f"{type(self).__name__} stopped before it converged ({certificate.stop_reason})"
+            f"{where}: KKT violation {certificate.kkt_violation:.4g} > tol={self.tol:g}, duality "
+            f"gap {certificate.duality_gap:.4g}. Scaling the features (StandardScaler, "
+            f"MinMaxScaler), a {self._remedy}, or a greater max_iter or time_limit may help.",
+            compatible(ConvergenceWarning),
+            stacklevel=3,
+        )
+
+    def _keep_support(self, matrix: Matrix, support: NDArray[np.int64]) -> Matrix:
+        """Return the support vectors, of which a given kernel matrix has none."""
+        if self._kernel_params.type == "precomputed":
+            self._matrix_support = support
+            return np.empty((0, 0))
+        return take_rows(matrix, support)
+
+    @property
+    def support_vectors_(self) -> Any:
+        self._check_fitted_attribute("support_vectors_")
+        vectors = self._support_vectors
+        return vectors.to_scipy() if isinstance(vectors, CsrMatrix) else vectors
+
+    def _check_fitted_attribute(self, name: str) -> None:
+        if not self.__sklearn_is_fitted__():
+            raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r} before 'fit'")
+
+    def _check_linear(self) -> None:
+        if self._kernel_params.type != "linear":
+            raise AttributeError("coef_ is only available when using a linear kernel")
+
+    def _matrix_to_predict(self, X: Any) -> Matrix:
+        self._check_fitted()
+        if self._kernel_params.type != "precomputed":
+            return super()._matrix_to_predict(X)
+        matrix = _validation.check_matrix(X, type(self).__name__)
+        support = self._matrix_support
+        if isinstance(matrix, CsrMatrix):
+            raise ValueError("kernel='precomputed' needs a dense matrix X, got a sparse one")
+        if matrix.shape[1] == self.n_features_in_:
+            return matrix[:, support]
+        if matrix.shape[1] == len(support):
+            return matrix
+        raise ValueError(
+            f"X has shape {matrix.shape}, but {type(self).__name__} needs the kernel values with "
+            f"all {self.n_features_in_} samples that it was fitted on, or with its {len(support)} "
+            "support vectors, in the order of support_"
+        )
+
+    def _machine_values(self, X: Any) -> NDArray[np.float64]:
+        """Return the value of every machine in LIBSVM's sign, shape (n_samples, n_machines)."""
+        matrix = self._matrix_to_predict(X)
+        n_threads = _validation.check_n_jobs(self.n_jobs)
+        kernel = self._kernel_params
+        if kernel.type == "linear":
+            weights = np.ascontiguousarray(self._linear_weights().T)
+            values = product(matrix, weights) - self._rho
+        elif kernel.is_given:
+            if kernel.type == "callable":
+                assert kernel.function is not None
+                matrix = values_of_function(kernel.function, matrix, self._support_vectors)
+            values = product(matrix, self._coefficients()) - self._rho
+        else:
+            values = self._core_decision().decision_function(matrix, n_threads)
+        if not np.isfinite(values).all():
+            raise ValueError(overflow_message(kernel, "a decision value is not finite"))
+        return values
+
+    def _linear_weights(self) -> NDArray[np.float64]:
+        """Return w of every machine, shape (n_machines, n_features)."""
+        raise NotImplementedError
+
+    def _coefficients(self) -> NDArray[np.float64]:
+        """Return the coefficients of the support vectors, shape (n_SV, n_machines)."""
+        raise NotImplementedError
+
+    def _core_decision(self) -> _core.Decision:
+        """Return the core's decision functions, packed on the first call."""
+        if "decision" not in self._cache:
+            self._cache["decision"] = self._new_core_decision()
+        decision: _core.Decision = self._cache["decision"]
+        return decision
+
+    def _new_core_decision(self) -> _core.Decision:
+        raise NotImplementedError
+
+    def _widen(self, n_features: int) -> None:
+        """Take samples of more features from now on; the support vectors are zero in those."""
+        vectors = self._support_vectors
+        if n_features > self.n_features_in_:
+            if isinstance(vectors, CsrMatrix):
+                self._support_vectors = vectors._replace(n_cols=n_features)
+            else:
+                extra = n_features - vectors.shape[1]
+                self._support_vectors = np.pad(vectors, ((0, 0), (0, extra)))
+            self.n_features_in_ = n_features
+            self._cache = {}
+
+    def _file_parts(self) -> dict[str, Any]:
+        """Return what a LIBSVM model file says about classes, coefficients and offsets."""
+        raise NotImplementedError
+
+    def _file_vectors(self) -> Matrix:
+        """Return the support vectors as a LIBSVM model file lists them.
+
+        Raises
+        ------
+        ValueError
+            If the kernel is a callable, which the format does not know.
+        """
+        if self._kernel_params.function is not None:
+            raise ValueError(
+                "LIBSVM's model format does not know kernels that are callables or composed; "
+                "pickle the estimator"
+            )
+        if self._kernel_params.type == "precomputed":
+            return (self._matrix_support[:, np.newaxis] + 1).astype(np.float64)
+        return self._support_vectors
+
+    @classmethod
+    def _from_file(
+        cls: type[Self], model: dict[str, Any], vectors: Matrix, n_features: int
+    ) -> Self:
+        """Return a fitted estimator from a model in LIBSVM's form, as read from a file."""
+        params = model["kernel"]
+        kernel = KernelParams(
+            str(params.type), float(params.gamma), float(params.coef0), int(params.degree)
+        )
+        # A linear model may come with any gamma.
+        gamma: Gamma = kernel.gamma if kernel.gamma > 0 else "scale"
+        estimator = cls()
+        estimator.set_params(
+            kernel=kernel.type, degree=kernel.degree, gamma=gamma, coef0=kernel.coef0
+        )
+        estimator._cache = {}
+        estimator._kernel_params = kernel
+        estimator._dual_coef = model["dual_coef"]
+        estimator._rho = model["rho"]
+        if kernel.type == "precomputed":
+            estimator._matrix_support = np.asarray(vectors)[:, 0].astype(np.int64) - 1
+            estimator._support_vectors = np.empty((0, 0))
+        else:
+            estimator._support_vectors = vectors
+        estimator._take_classes(model)
+        estimator.n_features_in_ = n_features
+        return estimator
+
+    def _take_classes(self, model: dict[str, Any]) -> None:
+        """Take what a file says about classes."""
+
+    if not TYPE_CHECKING:  # or every attribute would pass the type checker
+
+        def __getattr__(self, name: str) -> Any:
+            """Say of a model from a file why it lacks what `fit` alone can tell."""
+            if name in type(self)._told_by_fit and self.__sklearn_is_fitted__():
+                raise AttributeError(
+                    f"{name} is not available: this {type(self).__name__} was loaded from a model "
+                    "file, which holds what predictions need and nothing about training"
+                )
+            return super().__getattribute__(name)
+
+
+def _finite(train: Train, callback: Callback | None, kernel: KernelParams) -> dict[str, Any]:
+    try:
+        result = train(callback)
+    except _core.NumericError as error:
+        raise ValueError(overflow_message(kernel, str(error))) from error
+    finite = (result[name] for name in ("dual_coef", "rho", "dual_objective"))
+    if not all(np.isfinite(values).all() for values in finite):
+        raise ValueError(overflow_message(kernel, "the solution is not finite"))
+    return result

@@ -1,0 +1,176 @@
+"""The training of a support vector classifier: one machine for each pair of classes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maxmargin import _core, _one_vs_one, _probability, _validation
+from maxmargin._kernel import KernelParams
+from maxmargin._kernel_machine import KernelMachine, Training
+from maxmargin._one_vs_one_model import OneVsOneModel
+from maxmargin._sparse import Matrix, take_rows
+from maxmargin._validation import Callback, ClassWeight
+
+Self = TypeVar("Self", bound="PairwiseSVM")
+
+
+class PairwiseSVM(OneVsOneModel):
+    """What SVC and NuSVC share; they tell the bounds of the dual variables."""
+
+    class_weight: ClassWeight
+    probability: bool
+    random_state: Any
+
+    _has_squared_hinge = False
+
+    _told_by_fit = (*KernelMachine._told_by_fit, "class_weight_")
+
+    def fit(self: Self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train on samples `X` with labels `y`.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            C-contiguous float32 or float64 arrays and canonical CSR are read in place; everything
+            else is converted to a copy.
+        y : array-like of shape (n_samples,)
+            Numbers, booleans or strings; at least two classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factors of the bound of each alpha, >= 0. A sample of weight 0 is left out; every class
+            must keep one.
+
+        Returns
+        -------
+        self
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            If a parameter, the data, the labels or the weights are not as described, or the kernel
+            overflows. The estimator then stays as it was.
+        Cancelled
+            If `callback` returned True. The estimator stays as it was.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the solver stopped before `tol` was reached. The model is usable.
+        """
+        training = self._check_parameters()
+        matrix = self._matrix_to_fit(X)
+        codes, classes = _validation.check_labels(y, matrix.shape[0], type(self).__name__)
+        weight = _validation.check_sample_weight(sample_weight, matrix.shape[0])
+        class_weight = _validation.check_class_weight(self.class_weight, classes, codes)
+        upper, nu = self._bounds(classes, codes, class_weight, weight)
+        if self.probability:
+            _probability.check_enough_samples(codes, upper, classes)
+        samples, training = self._prepare(matrix, training)
+
+        def train(
+            samples: Matrix, rows: slice | NDArray[np.int64], callback: Callback | None
+        ) -> dict[str, Any]:
+            return _core.svc_fit(
+                samples,
+                codes[rows],
+                len(classes),
+                upper[rows],
+                training.kernel.to_core(),
+                training.options,
+                nu,
+                callback,
+                self._has_squared_hinge,
+            )
+
+        result, certificate = self._run(
+            lambda callback: train(samples, slice(None), callback), training
+        )
+        sigmoids = None
+        if self.probability:
+            held_out = self._held_out_values(samples, codes, upper, training.kernel, train)
+            sigmoids = _probability.fit_sigmoids(held_out, codes, upper)
+        self._kernel_params = training.kernel
+        self._set_model(
+            classes=classes,
+            n_support=result["n_support"],
+            dual_coef=result["dual_coef"],
+            rho=result["rho"],
+            support_vectors=self._keep_support(matrix, result["support"]),
+            kernel_params=training.kernel,
+            vote_order=np.argsort(np.unique(codes, return_index=True)[1]),
+        )
+        self._record_features(X, matrix.shape[1])
+        self.support_: NDArray[np.int64] = result["support"]
+        self.n_iter_: NDArray[np.int64] = np.asarray(result["n_iter"], dtype=np.int64)
+        self.class_weight_ = class_weight
+        self.shape_fit_ = matrix.shape
+        self._sigmoids = sigmoids
+        self._set_counterpart(result["counterpart"])
+        self._record_certificate(certificate)
+        return self
+
+    def _held_out_values(
+        self,
+        samples: Matrix,
+        codes: NDArray[np.int64],
+        upper: NDArray[np.float64],
+        kernel: KernelParams,
+        train: Callable[[Matrix, NDArray[np.int64], Callback | None], dict[str, Any]],
+    ) -> NDArray[np.float64]:
+        """Return the values of every machine for all samples, by machines trained without them."""
+        n_classes = int(codes.max()) + 1
+        values = np.zeros((len(codes), n_classes * (n_classes - 1) // 2))
+        seed = 0 if self.random_state is None else _validation.check_seed(self.random_state)
+        callback = _validation.check_callback(self.callback)
+        for held_out in _probability.folds(codes, seed):
+            rows, others = np.flatnonzero(~held_out & (upper > 0.0)), np.flatnonzero(held_out)
+            if kernel.is_given:
+                assert isinstance(samples, np.ndarray)
+                model = train(np.ascontiguousarray(samples[np.ix_(rows, rows)]), rows, callback)
+                coefficients = _one_vs_one.machine_coefficients(
+                    model["dual_coef"], model["n_support"]
+                )
+                products = samples[np.ix_(others, rows[model["support"]])] @ coefficients
+                values[others] = products - model["rho"]
+            else:
+                part = take_rows(samples, rows)
+                model = train(part, rows, callback)
+                decision = _core.Decision(
+                    take_rows(part, model["support"]),
+                    model["n_support"],
+                    model["dual_coef"],
+                    model["rho"],
+                    kernel.to_core(),
+                )
+                values[others] = decision.decision_function(take_rows(samples, others))
+        return values
+
+    def _check_parameters(self) -> Training:
+        """Return the checked parameters; `class_weight` is checked with the labels."""
+        _validation.check_flag("probability", self.probability)
+        if self.probability and self.random_state is not None:
+            _validation.check_seed(self.random_state)
+        self._check_decision_options()
+        self._check_penalty()
+        return self._check_training()
+
+    def _check_penalty(self) -> None:
+        """Check the parameter that the formulation has of its own."""
+        raise NotImplementedError
+
+    def _bounds(
+        self,
+        classes: NDArray[Any],
+        codes: NDArray[np.int64],
+        class_weight: NDArray[np.float64],
+        weight: NDArray[np.float64],
+    ) -> tuple[NDArray[np.float64], float | None]:
+        """Return the upper bound of every alpha, and nu if the formulation has one."""
+        raise NotImplementedError
+
+    def _set_counterpart(self, counterpart: NDArray[np.float64]) -> None:
+        """Keep what nu stands for, by machine."""

@@ -1,0 +1,306 @@
+"""What every kernel can do, and the closed rules that make new ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maxmargin import _validation
+from maxmargin._kernel import KernelParams
+from maxmargin._sparse import CsrMatrix, Matrix, take_rows
+from maxmargin._validation import is_real
+from maxmargin._wording import shown
+
+# What the core takes of a composed kernel.
+Steps: TypeAlias = list[tuple[KernelParams, float] | str]
+_MOST_STEPS = 12
+_MOST_DEPTH = 4
+
+
+class Kernel:
+    """A function of two samples; what every kernel can do.
+
+    Kernels are immutable, equal where their numbers are, and can be pickled.
+    """
+
+    _parameters: tuple[str, ...] = ()
+
+    def __call__(self, A: Any, B: Any) -> NDArray[np.float64]:
+        """Return the values of all rows of A with all rows of B, shape (len(A), len(B)).
+
+        Raises
+        ------
+        ValueError
+            If A and B are not valid samples of as many features.
+        """
+        first, second = (_validation.check_matrix(X, type(self).__name__) for X in (A, B))
+        if first.shape[1] != second.shape[1]:
+            raise ValueError(
+                f"A and B must have as many features, got {first.shape[1]} and {second.shape[1]}"
+            )
+        return self._values(first, second)
+
+    def diagonal(self, A: Any) -> NDArray[np.float64]:
+        """Return the value of every row of A with itself, shape (len(A),)."""
+        return self._diagonal(_validation.check_matrix(A, type(self).__name__))
+
+    def weighted(self, function: Callable[[Any], Any]) -> Kernel:
+        """Return the kernel f(x) K(x, z) f(z).
+
+        Parameters
+        ----------
+        function : callable
+            f; given a matrix of samples, it returns one number for each.
+        """
+        return _Weighted(self, function)
+
+    def normalised(self) -> Kernel:
+        """Return the kernel K(x, z) / sqrt(K(x, x) K(z, z)), 0 where a sample has K(x, x) <= 0."""
+        return _Normalised(self)
+
+    def __add__(self, other: Any) -> Kernel:
+        second = _as_kernel(other)
+        return NotImplemented if second is None else _Sum((self, second))
+
+    def __radd__(self, other: Any) -> Kernel:
+        first = _as_kernel(other)
+        return NotImplemented if first is None else _Sum((first, self))
+
+    def __mul__(self, other: Any) -> Kernel:
+        if is_real(other):
+            return _Scaled(other, self)
+        return _Product((self, other)) if isinstance(other, Kernel) else NotImplemented
+
+    def __rmul__(self, other: Any) -> Kernel:
+        return _Scaled(other, self) if is_real(other) else NotImplemented
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self._state() == other._state()
+
+    def __hash__(self) -> int:
+        return hash((type(self).__name__, self._state()))
+
+    def __repr__(self) -> str:
+        numbers = (f"{name}={getattr(self, name)!r}" for name in self._parameters)
+        return f"{type(self).__name__}({', '.join(numbers)})"
+
+    def _state(self) -> tuple[Any, ...]:
+        return tuple(getattr(self, name) for name in self._parameters)
+
+    def _core_params(self) -> KernelParams | None:
+        """Return the kernel as the core knows it, or None where it does not."""
+        steps = self._core_steps()
+        if steps is None or len(steps) > _MOST_STEPS or _depth(steps) > _MOST_DEPTH:
+            return None
+        return KernelParams("composed", function=self, steps=tuple(steps))
+
+    def _core_steps(self) -> Steps | None:
+        """Return the kernel in postfix notation: (KernelParams, weight), "+" and "*"; or None."""
+        return None
+
+    def _values(self, A: Matrix, B: Matrix) -> NDArray[np.float64]:
+        raise NotImplementedError
+
+    def _diagonal(self, A: Matrix) -> NDArray[np.float64]:
+        rows = (take_rows(A, np.array([i])) for i in range(A.shape[0]))
+        return np.array([self._values(row, row)[0, 0] for row in rows])
+
+
+class Constant(Kernel):
+    """The same value for all samples
+
+    Parameters
+    ----------
+    value : float
+        >= 0.
+    """
+
+    _parameters = ("value",)
+
+    def __init__(self, value: float) -> None:
+        self.value = _validation.check_real("value", value, at_least=0)
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+    def _core_steps(self) -> Steps:
+        return [(KernelParams("constant"), self.value)]
+
+    def _values(self, A: Matrix, B: Matrix) -> NDArray[np.float64]:
+        return np.full((A.shape[0], B.shape[0]), self.value)
+
+    def _diagonal(self, A: Matrix) -> NDArray[np.float64]:
+        return np.full(A.shape[0], self.value)
+
+
+class _Sum(Kernel):
+    _parameters = ("parts",)
+
+    def __init__(self, parts: tuple[Kernel, ...]) -> None:
+        self.parts = _flattened(parts, _Sum)
+
+    def __repr__(self) -> str:
+        return " + ".join(map(repr, self.parts))
+
+    def _core_steps(self) -> Steps | None:
+        return _joined(self.parts, "+")
+
+    def _values(self, A: Matrix, B: Matrix) -> NDArray[np.float64]:
+        return _summed([part._values(A, B) for part in self.parts])
+
+    def _diagonal(self, A: Matrix) -> NDArray[np.float64]:
+        return _summed([part._diagonal(A) for part in self.parts])
+
+
+class _Product(Kernel):
+    _parameters = ("parts",)
+
+    def __init__(self, parts: tuple[Kernel, ...]) -> None:
+        self.parts = _flattened(parts, _Product)
+
+    def __repr__(self) -> str:
+        return " * ".join(map(_as_factor, self.parts))
+
+    def _core_steps(self) -> Steps | None:
+        return _joined(self.parts, "*")
+
+    def _values(self, A: Matrix, B: Matrix) -> NDArray[np.float64]:
+        return _multiplied([part._values(A, B) for part in self.parts])
+
+    def _diagonal(self, A: Matrix) -> NDArray[np.float64]:
+        return _multiplied([part._diagonal(A) for part in self.parts])
+
+
+class _Scaled(Kernel):
+    _parameters = ("factor", "kernel")
+
+    def __init__(self, factor: float, kernel: Kernel) -> None:
+        self.factor = _validation.check_real("the factor of a kernel", factor, at_least=0)
+        self.kernel = kernel
+
+    def __repr__(self) -> str:
+        return f"{self.factor!r} * {_as_factor(self.kernel)}"
+
+    def _core_steps(self) -> Steps | None:
+        steps = self.kernel._core_steps()
+        if steps is not None and len(steps) == 1 and not isinstance(steps[0], str):
+            return [(steps[0][0], self.factor * steps[0][1])]
+        return None if steps is None else [*steps, (KernelParams("constant"), self.factor), "*"]
+
+    def _values(self, A: Matrix, B: Matrix) -> NDArray[np.float64]:
+        return self.factor * self.kernel._values(A, B)
+
+    def _diagonal(self, A: Matrix) -> NDArray[np.float64]:
+        return self.factor * self.kernel._diagonal(A)
+
+
+class _Weighted(Kernel):
+    _parameters = ("kernel", "function")
+
+    def __init__(self, kernel: Kernel, function: Callable[[Any], Any]) -> None:
+        if not callable(function):
+            raise ValueError(f"function must be a callable, got {shown(function)}")
+        self.kernel = kernel
+        self.function = function
+
+    def __repr__(self) -> str:
+        name = getattr(self.function, "__name__", repr(self.function))
+        return f"{_as_factor(self.kernel)}.weighted({name})"
+
+    def _weights(self, A: Matrix) -> NDArray[np.float64]:
+        given = self.function(A.to_scipy() if isinstance(A, CsrMatrix) else A)
+        weights = np.asarray(given, dtype=np.float64)
+        if weights.shape != (A.shape[0],) or not np.isfinite(weights).all():
+            raise ValueError(
+                f"the function of a weighted kernel must return {A.shape[0]} finite numbers, one "
+                f"for each sample, but returned shape {weights.shape}"
+            )
+        return weights
+
+    def _values(self, A: Matrix, B: Matrix) -> NDArray[np.float64]:
+        weighted: NDArray[np.float64] = (
+            self._weights(A)[:, np.newaxis] * self.kernel._values(A, B) * self._weights(B)
+        )
+        return weighted
+
+    def _diagonal(self, A: Matrix) -> NDArray[np.float64]:
+        return np.square(self._weights(A)) * self.kernel._diagonal(A)
+
+
+class _Normalised(Kernel):
+    _parameters = ("kernel",)
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+
+    def __repr__(self) -> str:
+        return f"{_as_factor(self.kernel)}.normalised()"
+
+    def _scales(self, A: Matrix) -> NDArray[np.float64]:
+        squares = self.kernel._diagonal(A)
+        is_positive = squares > 0.0
+        return np.where(is_positive, 1.0 / np.sqrt(np.where(is_positive, squares, 1.0)), 0.0)
+
+    def _values(self, A: Matrix, B: Matrix) -> NDArray[np.float64]:
+        scaled: NDArray[np.float64] = (
+            self._scales(A)[:, np.newaxis] * self.kernel._values(A, B) * self._scales(B)
+        )
+        return scaled
+
+    def _diagonal(self, A: Matrix) -> NDArray[np.float64]:
+        return np.where(self.kernel._diagonal(A) > 0.0, 1.0, 0.0)
+
+
+def _joined(parts: tuple[Kernel, ...], operation: str) -> Steps | None:
+    """Return the steps of all parts, each after the first followed by the operation."""
+    joined: Steps = []
+    for part in parts:
+        steps = part._core_steps()
+        if steps is None:
+            return None
+        joined += [*steps, operation] if joined else steps
+    return joined
+
+
+def _depth(steps: Steps) -> int:
+    """Return how many values are there at most between two steps."""
+    depth = deepest = 0
+    for step in steps:
+        depth += -1 if isinstance(step, str) else 1
+        deepest = max(deepest, depth)
+    return deepest
+
+
+def _as_kernel(value: Any) -> Kernel | None:
+    """Return a kernel for what may stand in a sum, None for anything else."""
+    if isinstance(value, Kernel):
+        return value
+    return Constant(value) if is_real(value) else None
+
+
+def _flattened(parts: tuple[Kernel, ...], kind: type[_Sum | _Product]) -> tuple[Kernel, ...]:
+    flat: list[Kernel] = []
+    for part in parts:
+        flat += part.parts if isinstance(part, kind) else (part,)
+    return tuple(flat)
+
+
+def _as_factor(kernel: Kernel) -> str:
+    return f"({kernel!r})" if isinstance(kernel, (_Sum, _Product, _Scaled)) else repr(kernel)
+
+
+def _summed(parts: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+    total = parts[0].copy()
+    for part in parts[1:]:
+        total += part
+    return total
+
+
+def _multiplied(parts: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+    total = parts[0].copy()
+    for part in parts[1:]:
+        total *= part
+    return total

@@ -1,0 +1,175 @@
+"""Kernels that compare samples feature by feature, and feature maps."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations_with_replacement
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maxmargin import _validation
+from maxmargin._sparse import CsrMatrix, Matrix
+from maxmargin._wording import shown
+from maxmargin.kernels._base import Kernel
+from maxmargin.kernels._products import Linear, Polynomial, PowerSum
+
+_BLOCK_ELEMENTS = 1 << 20
+_MOST_FEATURES = 1_000_000
+
+
+class _FeaturewiseKernel(Kernel):
+    """A function of a sum over the features, each of two numbers."""
+
+    def _values(self, A: Matrix, B: Matrix) -> NDArray[np.float64]:
+        dense_A, dense_B = (_dense_float64(X) for X in (A, B))
+        self._check_samples(dense_A)
+        self._check_samples(dense_B)
+        values = np.empty((len(dense_A), len(dense_B)))
+        step = max(1, _BLOCK_ELEMENTS // max(1, dense_B.size))
+        for begin in range(0, len(dense_A), step):
+            rows = slice(begin, begin + step)
+            values[rows] = self._of_sums(
+                self._terms(dense_A[rows, np.newaxis, :], dense_B).sum(axis=2)
+            )
+        return values
+
+    def _check_samples(self, X: NDArray[np.float64]) -> None:
+        if X.size and X.min() < 0.0:
+            raise ValueError(
+                f"{type(self).__name__} needs features >= 0, got {shown(float(X.min()))}"
+            )
+
+    def _terms(self, x: NDArray[np.float64], z: NDArray[np.float64]) -> NDArray[np.float64]:
+        raise NotImplementedError
+
+    def _of_sums(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
+        return sums
+
+
+class Laplacian(_FeaturewiseKernel):
+    """exp(-gamma sum of |x_k - z_k|)
+
+    Parameters
+    ----------
+    gamma : float, default=1.0
+        > 0.
+    """
+
+    _parameters = ("gamma",)
+
+    def __init__(self, gamma: float = 1.0) -> None:
+        self.gamma = _validation.check_real("gamma", gamma, above=0)
+
+    def _check_samples(self, X: NDArray[np.float64]) -> None:
+        pass
+
+    def _terms(self, x: NDArray[np.float64], z: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.abs(x - z)
+
+    def _of_sums(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.exp(-self.gamma * sums)
+
+    def _diagonal(self, A: Matrix) -> NDArray[np.float64]:
+        return np.ones(A.shape[0])
+
+
+class ChiSquared(_FeaturewiseKernel):
+    """exp(-gamma sum of (x_k - z_k)^2 / (x_k + z_k)), of features >= 0
+
+    A term with x_k = z_k = 0 is 0 (Zhang, Marszalek, Lazebnik and Schmid 2007).
+
+    Parameters
+    ----------
+    gamma : float, default=1.0
+        > 0.
+    """
+
+    _parameters = ("gamma",)
+
+    def __init__(self, gamma: float = 1.0) -> None:
+        self.gamma = _validation.check_real("gamma", gamma, above=0)
+
+    def _terms(self, x: NDArray[np.float64], z: NDArray[np.float64]) -> NDArray[np.float64]:
+        total = x + z
+        return np.square(x - z) / np.where(total > 0.0, total, 1.0)
+
+    def _of_sums(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.exp(-self.gamma * sums)
+
+    def _diagonal(self, A: Matrix) -> NDArray[np.float64]:
+        return np.ones(A.shape[0])
+
+
+class HistogramIntersection(_FeaturewiseKernel):
+    """Sum of min(x_k, z_k), of features >= 0"""
+
+    def _terms(self, x: NDArray[np.float64], z: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.minimum(x, z)
+
+
+def feature_map(kernel: Kernel, X: Any) -> NDArray[np.float64]:
+    """Return phi(x) of every row of X, so that K(x, z) = phi(x).phi(z).
+
+    A linear model on phi is the kernel model.
+
+    Parameters
+    ----------
+    kernel : Linear, Polynomial or PowerSum
+        A `Polynomial` needs coef0 >= 0. Its features are the monomials x^k of degree |k| <= degree,
+        times the square root of degree! / (k! (degree - |k|)!) gamma^|k| coef0^(degree - |k|);
+        those of a `PowerSum` are x^k times the square root of |k|! / k!.
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+
+    Returns
+    -------
+    ndarray of float64, shape (n_samples, n_monomials)
+
+    Raises
+    ------
+    TypeError
+        If the kernel has no such map here.
+    ValueError
+        If X is not valid, coef0 is negative, or there are more than a million monomials.
+    """
+    samples = _dense_float64(_validation.check_matrix(X, "feature_map"))
+    if isinstance(kernel, Linear):
+        return samples.copy()
+    if not isinstance(kernel, (Polynomial, PowerSum)):
+        raise TypeError(f"kernel must be Linear, Polynomial or PowerSum, got {kernel!r}")
+    if isinstance(kernel, Polynomial) and kernel.coef0 < 0.0:
+        raise ValueError(f"a feature map needs coef0 >= 0, got {kernel.coef0:g}")
+    n_features = samples.shape[1]
+    n_monomials = math.comb(n_features + kernel.degree, kernel.degree)
+    if n_monomials > _MOST_FEATURES:
+        raise ValueError(
+            f"degree {kernel.degree} over {n_features} features has {n_monomials} monomials, more "
+            f"than {_MOST_FEATURES}"
+        )
+    columns = []
+    for size in range(kernel.degree + 1):
+        weight = _weight_of_degree(kernel, size)
+        if weight == 0.0:
+            continue
+        for monomial in combinations_with_replacement(range(n_features), size):
+            orders = math.factorial(size)
+            for feature in set(monomial):
+                orders //= math.factorial(monomial.count(feature))
+            columns.append(math.sqrt(weight * orders) * np.prod(samples[:, list(monomial)], axis=1))
+    return np.stack(columns, axis=1)
+
+
+def _weight_of_degree(kernel: Polynomial | PowerSum, size: int) -> float:
+    """Return the factor of (x.z)^size in the kernel."""
+    if isinstance(kernel, PowerSum):
+        return 1.0 if size > 0 else 0.0
+    rest = kernel.degree - size
+    constant = 1.0 if rest == 0 else kernel.coef0**rest
+    return math.comb(kernel.degree, size) * kernel.gamma**size * constant
+
+
+def _dense_float64(X: Matrix) -> NDArray[np.float64]:
+    if isinstance(X, CsrMatrix):
+        return np.asarray(X.to_scipy().todense(), dtype=np.float64)
+    return X.astype(np.float64, copy=False)

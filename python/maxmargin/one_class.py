@@ -1,0 +1,231 @@
+"""One-class support vector machine."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maxmargin import _core, _validation
+from maxmargin._kernel import Kernel
+from maxmargin._single_machine import SingleMachine
+from maxmargin._validation import Callback, Gamma
+
+__all__ = ["OneClassSVM"]
+
+Self = TypeVar("Self", bound="OneClassSVM")
+
+
+class OneClassSVM(SingleMachine):
+    """One-class support vector machine: the region where most of the samples lie.
+
+    `nu` is at least the share of the training samples outside the region, and at most that of the
+    support vectors. Solves [1]_, in LIBSVM's scaling,
+
+        min 1/2 ||w||^2 - s rho + sum of C_i max(0, rho - w.phi(x_i)),
+
+    with s = nu times the sum of the C_i, which are the weights of the samples, through its dual
+    with the solver of `SVC`. A sample is inside where w.phi(x) - rho >= 0.
+
+    Parameters
+    ----------
+    kernel : {'linear', 'poly', 'rbf', 'sigmoid', 'precomputed'} or callable, default='rbf'
+        As in `SVC`.
+    degree : int, default=3
+        Degree of the polynomial kernel, >= 0.
+    gamma : {'scale', 'auto'} or float, default='scale'
+        'scale' is 1 / (n_features * X.var()), 1 where the variance is zero; 'auto' is
+        1 / n_features; or a number > 0.
+    coef0 : float, default=0.0
+        Constant term of the polynomial and sigmoid kernels.
+    tol : float, default=1e-3
+        Tolerance on the KKT violation, > 0 (LIBSVM's stopping rule); times s where s < 1.
+    nu : float, default=0.5
+        In (0, 1].
+    shrinking : bool, default=True
+        Whether to set aside variables that look fixed at a bound. The result is checked on all.
+    cache_size : float, default=200
+        Budget for kernel rows in MB (2^20 bytes), > 0; two rows are always held.
+    verbose : bool, default=False
+        Whether to show progress on stderr.
+    max_iter : int, default=-1
+        Cap on the iterations; -1 is a generous one of the solver's own.
+    n_jobs : int or None, default=None
+        Threads: None is OpenMP's default (OMP_NUM_THREADS, threadpoolctl), -1 all cores. The result
+        does not depend on it.
+    time_limit : float or None, default=None
+        Seconds after which the solver stops; `fit` warns and keeps what has been reached.
+    callback : callable or None, default=None
+        As in `SVC`.
+
+    Attributes
+    ----------
+    support_ : ndarray of int64, shape (n_SV,)
+        Rows of `X` that are support vectors, ascending.
+    support_vectors_ : ndarray or CSR matrix of shape (n_SV, n_features)
+        `X[support_]`.
+    n_support_ : ndarray of int64, shape (1,)
+    dual_coef_ : ndarray of float64, shape (1, n_SV)
+        Coefficients alpha_i, within [0, C_i]; their sum is s.
+    intercept_ : ndarray of float64, shape (1,)
+    coef_ : ndarray of float64, shape (1, n_features)
+        Weights of the linear kernel.
+    offset_ : float
+        -intercept_: decision_function is score_samples less offset_.
+    certificate_ : Certificate
+        Objectives, duality gap, KKT violation and cost.
+    n_iter_ : int
+    fit_status_ : int
+        0 if the solver converged, else 1.
+    shape_fit_ : tuple of int
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Only where `X` has column names.
+
+    Notes
+    -----
+    The decision value 0 is inside, class +1 (LIBSVM: outside).
+
+    References
+    ----------
+    .. [1] B. Schoelkopf, J. C. Platt, J. Shawe-Taylor, A. J. Smola, R. C. Williamson, "Estimating
+       the support of a high-dimensional distribution", Neural Computation 13 (2001).
+
+    Examples
+    --------
+    >>> from maxmargin import OneClassSVM
+    >>> model = OneClassSVM(gamma=1.0, nu=0.5).fit([[0.0], [0.1], [0.2], [5.0]])
+    >>> model.predict([[0.1], [9.0]]).tolist()
+    [1, -1]
+    """
+
+    _estimator_type = "outlier_detector"
+    _svm_type = "one_class"
+    _remedy = "smaller nu"
+
+    def __init__(
+        self,
+        *,
+        kernel: Kernel = "rbf",
+        degree: int = 3,
+        gamma: Gamma = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        nu: float = 0.5,
+        shrinking: bool = True,
+        cache_size: float = 200,
+        verbose: bool = False,
+        max_iter: int = -1,
+        n_jobs: int | None = None,
+        time_limit: float | None = None,
+        callback: Callback | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.nu = nu
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.time_limit = time_limit
+        self.callback = callback
+
+    def fit(self: Self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Train on samples `X`.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            C-contiguous float32 or float64 arrays and canonical CSR are read in place; everything
+            else is converted to a copy.
+        y : ignored
+            There for scikit-learn's sake.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Bounds of the dual variables, >= 0. A sample of weight 0 is left out.
+
+        Returns
+        -------
+        self
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            If a parameter, the data or the weights are not as described, or the kernel overflows.
+            The estimator then stays as it was.
+        Cancelled
+            If `callback` returned True. The estimator stays as it was.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the solver stopped before `tol` was reached. The model is usable.
+        """
+        training = self._check_training()
+        nu = _validation.check_nu(self.nu)
+        matrix = self._matrix_to_fit(X)
+        weight = _validation.check_sample_weight(sample_weight, matrix.shape[0])
+        upper = _validation.weighted_bounds(1.0, weight)
+        samples, training = self._prepare(matrix, training)
+        self._fit_machine(
+            X,
+            matrix,
+            training,
+            lambda callback: _core.one_class_fit(
+                samples, upper, training.kernel.to_core(), training.options, nu, callback
+            ),
+        )
+        return self
+
+    @property
+    def offset_(self) -> float:
+        self._check_fitted_attribute("offset_")
+        return float(self._rho[0])
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return w.phi(x) - rho of every sample, shape (n_samples,); negative outside.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            If `X` is not valid, has another number of features, or the kernel overflows.
+        """
+        return self._values(X)
+
+    def score_samples(self, X: Any) -> NDArray[np.float64]:
+        """Return w.phi(x) of every sample; raises what `decision_function` raises."""
+        return self._values(X) + self.offset_
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """Return +1 for samples inside the region and -1 for the others.
+
+        Raises what `decision_function` raises.
+        """
+        return np.where(self._values(X) >= 0.0, 1, -1)
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[np.int64]:
+        """Return `fit(X, y, sample_weight).predict(X)`."""
+        return self.fit(X, y, sample_weight).predict(X)
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import InputTags, Tags, TargetTags
+
+        return Tags(
+            estimator_type="outlier_detector",
+            target_tags=TargetTags(required=False),
+            transformer_tags=None,
+            regressor_tags=None,
+            classifier_tags=None,
+            input_tags=InputTags(sparse=True),
+        )

@@ -1,0 +1,345 @@
+"""Support vector regression."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maxmargin import _core, _validation
+from maxmargin._base import Regressor
+from maxmargin._kernel import Kernel
+from maxmargin._single_machine import SingleMachine
+from maxmargin._validation import Callback, Gamma
+
+__all__ = ["SVR", "NuSVR"]
+
+Self = TypeVar("Self", bound="RegressionMachine")
+
+
+class RegressionMachine(SingleMachine, Regressor):
+    """What SVR and NuSVR share; they tell what the core is to solve for."""
+
+    C: float
+
+    def fit(self: Self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train on samples `X` with targets `y`.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            C-contiguous float32 or float64 arrays and canonical CSR are read in place; everything
+            else is converted to a copy.
+        y : array-like of shape (n_samples,)
+            Real numbers.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factors of C, >= 0. A sample of weight 0 is left out.
+
+        Returns
+        -------
+        self
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            If a parameter, the data, the targets or the weights are not as described, or the kernel
+            overflows. The estimator then stays as it was.
+        Cancelled
+            If `callback` returned True. The estimator stays as it was.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the solver stopped before `tol` was reached. The model is usable.
+        """
+        training = self._check_training()
+        C = _validation.check_C(self.C)
+        epsilon, nu = self._check_tube()
+        matrix = self._matrix_to_fit(X)
+        targets = _validation.check_targets(y, matrix.shape[0], type(self).__name__)
+        weight = _validation.check_sample_weight(sample_weight, matrix.shape[0])
+        upper = _validation.weighted_bounds(C, weight)
+        samples, training = self._prepare(matrix, training)
+        counterpart = self._fit_machine(
+            X,
+            matrix,
+            training,
+            lambda callback: _core.svr_fit(
+                samples,
+                targets,
+                upper,
+                training.kernel.to_core(),
+                training.options,
+                epsilon,
+                nu,
+                callback,
+            ),
+        )
+        self._set_counterpart(counterpart)
+        return self
+
+    def _check_tube(self) -> tuple[float, float | None]:
+        """Return epsilon, and nu if it takes the place of epsilon."""
+        raise NotImplementedError
+
+    def _set_counterpart(self, counterpart: float) -> None:
+        """Keep what nu stands for."""
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Return f(x) of every sample, shape (n_samples,).
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            If `X` is not valid, has another number of features, or the kernel overflows.
+        """
+        return self._values(X)
+
+
+class SVR(RegressionMachine):
+    """Epsilon-support vector regression.
+
+    Solves
+
+        min 1/2 ||w||^2 + sum of C_i max(0, |y_i - f(x_i)| - epsilon),   f(x) = w.phi(x) + b,
+
+    through its dual with the solver of `SVC` [1]_. `certificate_` says how good the solution is.
+
+    Parameters
+    ----------
+    kernel : {'linear', 'poly', 'rbf', 'sigmoid', 'precomputed'} or callable, default='rbf'
+        As in `SVC`.
+    degree : int, default=3
+        Degree of the polynomial kernel, >= 0.
+    gamma : {'scale', 'auto'} or float, default='scale'
+        'scale' is 1 / (n_features * X.var()), 1 where the variance is zero; 'auto' is
+        1 / n_features; or a number > 0.
+    coef0 : float, default=0.0
+        Constant term of the polynomial and sigmoid kernels.
+    tol : float, default=1e-3
+        Tolerance on the KKT violation, > 0 (LIBSVM's stopping rule), in the units of y.
+    C : float, default=1.0
+        Penalty of the loss, > 0; C_i is C times the weight of the sample.
+    epsilon : float, default=0.1
+        Half the width of the tube inside which errors cost nothing, >= 0, in the units of y.
+    shrinking : bool, default=True
+        Whether to set aside variables that look fixed at a bound. The result is checked on all.
+    cache_size : float, default=200
+        Budget for kernel rows in MB (2^20 bytes), > 0; two rows are always held.
+    verbose : bool, default=False
+        Whether to show progress on stderr.
+    max_iter : int, default=-1
+        Cap on the iterations; -1 is a generous one of the solver's own.
+    n_jobs : int or None, default=None
+        Threads: None is OpenMP's default (OMP_NUM_THREADS, threadpoolctl), -1 all cores. The result
+        does not depend on it.
+    time_limit : float or None, default=None
+        Seconds after which the solver stops; `fit` warns and keeps what has been reached.
+    callback : callable or None, default=None
+        As in `SVC`.
+
+    Attributes
+    ----------
+    support_ : ndarray of int64, shape (n_SV,)
+        Rows of `X` that are support vectors, ascending.
+    support_vectors_ : ndarray or CSR matrix of shape (n_SV, n_features)
+        `X[support_]`.
+    n_support_ : ndarray of int64, shape (1,)
+    dual_coef_ : ndarray of float64, shape (1, n_SV)
+        Coefficients alpha_i - alpha*_i, within [-C_i, C_i].
+    intercept_ : ndarray of float64, shape (1,)
+    coef_ : ndarray of float64, shape (1, n_features)
+        Weights of the linear kernel.
+    certificate_ : Certificate
+        Objectives, duality gap, KKT violation and cost.
+    n_iter_ : int
+    fit_status_ : int
+        0 if the solver converged, else 1.
+    shape_fit_ : tuple of int
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Only where `X` has column names.
+
+    References
+    ----------
+    .. [1] A. J. Smola, B. Schoelkopf, "A tutorial on support vector regression", Statistics and
+       Computing 14 (2004).
+
+    Examples
+    --------
+    >>> from maxmargin import SVR
+    >>> X, y = [[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0]
+    >>> model = SVR(kernel="linear", C=10.0, epsilon=0.0).fit(X, y)
+    >>> model.predict([[3.0]]).round(2).tolist()
+    [7.0]
+    """
+
+    _svm_type = "epsilon_svr"
+
+    def __init__(
+        self,
+        *,
+        kernel: Kernel = "rbf",
+        degree: int = 3,
+        gamma: Gamma = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        C: float = 1.0,
+        epsilon: float = 0.1,
+        shrinking: bool = True,
+        cache_size: float = 200,
+        verbose: bool = False,
+        max_iter: int = -1,
+        n_jobs: int | None = None,
+        time_limit: float | None = None,
+        callback: Callback | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.C = C
+        self.epsilon = epsilon
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.time_limit = time_limit
+        self.callback = callback
+
+    def _check_tube(self) -> tuple[float, float | None]:
+        return _validation.check_real("epsilon", self.epsilon, at_least=0), None
+
+
+class NuSVR(RegressionMachine):
+    """Nu-support vector regression: the width of the tube is found by the fit.
+
+    `nu` is at least the share of the samples outside the tube, and at most that of the support
+    vectors. Solves [1]_, in LIBSVM's scaling,
+
+        min 1/2 ||w||^2 + nu S epsilon + sum of C_i max(0, |y_i - f(x_i)| - epsilon)
+
+    over w, b and epsilon, S being the sum of the C_i; it is the `SVR` with the epsilon that is in
+    `epsilon_`.
+
+    Parameters
+    ----------
+    nu : float, default=0.5
+        In (0, 1].
+    C : float, default=1.0
+        Penalty of the loss, > 0; C_i is C times the weight of the sample.
+    kernel : {'linear', 'poly', 'rbf', 'sigmoid', 'precomputed'} or callable, default='rbf'
+        As in `SVC`.
+    degree : int, default=3
+        Degree of the polynomial kernel, >= 0.
+    gamma : {'scale', 'auto'} or float, default='scale'
+        'scale' is 1 / (n_features * X.var()), 1 where the variance is zero; 'auto' is
+        1 / n_features; or a number > 0.
+    coef0 : float, default=0.0
+        Constant term of the polynomial and sigmoid kernels.
+    tol : float, default=1e-3
+        Tolerance on the KKT violation, > 0 (LIBSVM's stopping rule), in the units of y.
+    shrinking : bool, default=True
+        Whether to set aside variables that look fixed at a bound. The result is checked on all.
+    cache_size : float, default=200
+        Budget for kernel rows in MB (2^20 bytes), > 0; two rows are always held.
+    verbose : bool, default=False
+        Whether to show progress on stderr.
+    max_iter : int, default=-1
+        Cap on the iterations; -1 is a generous one of the solver's own.
+    n_jobs : int or None, default=None
+        Threads: None is OpenMP's default (OMP_NUM_THREADS, threadpoolctl), -1 all cores. The result
+        does not depend on it.
+    time_limit : float or None, default=None
+        Seconds after which the solver stops; `fit` warns and keeps what has been reached.
+    callback : callable or None, default=None
+        As in `SVC`.
+
+    Attributes
+    ----------
+    support_ : ndarray of int64, shape (n_SV,)
+        Rows of `X` that are support vectors, ascending.
+    support_vectors_ : ndarray or CSR matrix of shape (n_SV, n_features)
+        `X[support_]`.
+    n_support_ : ndarray of int64, shape (1,)
+    dual_coef_ : ndarray of float64, shape (1, n_SV)
+        Coefficients alpha_i - alpha*_i, within [-C_i, C_i].
+    intercept_ : ndarray of float64, shape (1,)
+    coef_ : ndarray of float64, shape (1, n_features)
+        Weights of the linear kernel.
+    epsilon_ : float
+        Half the width of the tube.
+    certificate_ : Certificate
+        Objectives, duality gap, KKT violation and cost.
+    n_iter_ : int
+    fit_status_ : int
+        0 if the solver converged, else 1.
+    shape_fit_ : tuple of int
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Only where `X` has column names.
+
+    References
+    ----------
+    .. [1] B. Schoelkopf, A. J. Smola, R. C. Williamson, P. L. Bartlett, "New support vector
+       algorithms", Neural Computation 12 (2000), section 3.
+
+    Examples
+    --------
+    >>> from maxmargin import NuSVR
+    >>> X, y = [[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0]
+    >>> model = NuSVR(kernel="linear", C=10.0).fit(X, y)
+    >>> model.predict([[3.0]]).round(2).tolist()
+    [7.0]
+    """
+
+    _svm_type = "nu_svr"
+
+    def __init__(
+        self,
+        *,
+        nu: float = 0.5,
+        C: float = 1.0,
+        kernel: Kernel = "rbf",
+        degree: int = 3,
+        gamma: Gamma = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        shrinking: bool = True,
+        cache_size: float = 200,
+        verbose: bool = False,
+        max_iter: int = -1,
+        n_jobs: int | None = None,
+        time_limit: float | None = None,
+        callback: Callback | None = None,
+    ) -> None:
+        self.nu = nu
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.time_limit = time_limit
+        self.callback = callback
+
+    def _check_tube(self) -> tuple[float, float | None]:
+        return 0.0, _validation.check_nu(self.nu)
+
+    def _set_counterpart(self, counterpart: float) -> None:
+        self.epsilon_ = counterpart
