@@ -11,6 +11,9 @@ namespace {
 constexpr double kBlockValuesPerVariable = 512.0;
 constexpr double kDearBlockValuesPerVariable = 1024.0;
 
+// Candidates kept beyond those wanted, until the least are dropped.
+constexpr std::size_t kSlack = 64;
+
 } // namespace
 
 WorkingSet::WorkingSet(index_t n_variables, bool has_dear_values)
@@ -38,17 +41,18 @@ const std::vector<index_t>& WorkingSet::select(const SolverState& state, const E
 
 void WorkingSet::add_violators_of(const SolverState& state, const Group& group,
                                   const simd::Violation& ends, index_t count) {
-  up_.clear();
-  low_.clear();
+  // Only a variable beyond the other end of the interval has a partner to step with.
+  up_.begin(count / 2, ends.low);
+  low_.begin(count - count / 2, -ends.up);
   for (index_t t = group.begin; t < group.end; ++t) {
-    if (is_chosen_[t]) continue;
     const double descent = -state.gradient[t];
-    // Only a variable beyond the other end of the interval has a partner to step with.
-    if (state.beta[t] < state.upper[t] && descent > ends.low) up_.push_back({descent, t});
-    if (state.beta[t] > state.lower[t] && descent < ends.up) low_.push_back({-descent, t});
+    if (!up_.may_take(descent) && !low_.may_take(-descent)) continue;
+    if (is_chosen_[t]) continue;
+    if (up_.may_take(descent) && state.beta[t] < state.upper[t]) up_.take(descent, t);
+    if (low_.may_take(-descent) && state.beta[t] > state.lower[t]) low_.take(-descent, t);
   }
-  add_violators(up_, count / 2);
-  add_violators(low_, count - count / 2);
+  add(up_.finish());
+  add(low_.finish());
 }
 
 void WorkingSet::keep_free(const SolverState& state) {
@@ -78,14 +82,33 @@ void WorkingSet::keep_free(const SolverState& state) {
   kept_.resize(static_cast<std::size_t>(most));
 }
 
-void WorkingSet::add_violators(std::vector<Candidate>& candidates, index_t count) {
+void WorkingSet::Best::begin(index_t count, double above) {
+  count_ = static_cast<std::size_t>(count);
+  threshold_ = above;
+  items_.clear();
+}
+
+void WorkingSet::Best::take(double key, index_t index) {
+  items_.push_back({key, index});
+  if (items_.size() == 2 * count_ + kSlack) drop_others();
+}
+
+void WorkingSet::Best::drop_others() {
   const auto before = [](const Candidate& a, const Candidate& b) {
     return a.key > b.key || (a.key == b.key && a.index < b.index);
   };
-  if (static_cast<index_t>(candidates.size()) > count) {
-    std::nth_element(candidates.begin(), candidates.begin() + count, candidates.end(), before);
-    candidates.resize(static_cast<std::size_t>(count));
-  }
+  const auto last = items_.begin() + static_cast<index_t>(count_) - 1;
+  std::nth_element(items_.begin(), last, items_.end(), before);
+  threshold_ = last->key; // one of the same key that comes later is worse
+  items_.resize(count_);
+}
+
+const std::vector<WorkingSet::Candidate>& WorkingSet::Best::finish() {
+  if (items_.size() > count_) drop_others();
+  return items_;
+}
+
+void WorkingSet::add(const std::vector<Candidate>& candidates) {
   for (const Candidate& c : candidates)
     if (!is_chosen_[c.index]) { // a free variable may be on both sides
       is_chosen_[c.index] = 1;

@@ -34,10 +34,27 @@ class WorkingSet {
     double key;
     index_t index;
   };
+
+  // The candidates of the largest keys among those taken; of equal keys, the first.
+  class Best {
+   public:
+    void begin(index_t count, double above);
+    // Whether a candidate of this key may be among them.
+    bool may_take(double key) const { return key > threshold_; }
+    void take(double key, index_t index);
+    const std::vector<Candidate>& finish();
+
+   private:
+    void drop_others();
+
+    std::size_t count_ = 0;
+    double threshold_ = 0.0;
+    std::vector<Candidate> items_;
+  };
   void keep_free(const SolverState& state);
   void add_violators_of(const SolverState& state, const Group& group, const simd::Violation& ends,
                         index_t count);
-  void add_violators(std::vector<Candidate>& candidates, index_t count);
+  void add(const std::vector<Candidate>& candidates);
 
   index_t usual_size_;
   index_t size_limit_ = kFirstSize;
@@ -45,7 +62,7 @@ class WorkingSet {
   std::vector<index_t> set_;
   std::vector<index_t> kept_;
   std::vector<char> is_chosen_;
-  std::vector<Candidate> up_, low_;
+  Best up_, low_;
 };
 
 } // namespace maxmargin
