@@ -162,6 +162,11 @@ def test_selection_is_the_definition(target):
             continue
         assert i == np.flatnonzero(may_grow & (-gradient == up))[0]
 
+        for above, below in ((0.0, 0.0), (1.0, -1.0), (-np.inf, np.inf), (9.0, -9.0)):
+            found = internal.find_violators(target, beta, gradient, lower, upper, above, below)
+            wanted = (may_grow & (-gradient > above)) | (may_fall & (-gradient < below))
+            assert found.tolist() == np.flatnonzero(wanted).tolist()
+
         root = rng.normal(size=(n, 3))
         K = root @ root.T
         diagonal = np.diagonal(K).copy()

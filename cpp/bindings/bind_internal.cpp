@@ -190,6 +190,15 @@ void bind_internal(py::module_& m) {
         simd::table_named(target).select_first(pair_view(beta, gradient, lower, upper, beta));
     return py::make_tuple(v.i, v.up, v.low);
   });
+  internal.def("find_violators", [](const std::string& target, const Array<double>& beta,
+                                    const Array<double>& gradient, const Array<double>& lower,
+                                    const Array<double>& upper, double up, double low) {
+    const simd::PairView view = pair_view(beta, gradient, lower, upper, beta);
+    std::vector<std::int32_t> places(static_cast<std::size_t>(view.n));
+    const index_t n = simd::table_named(target).find_violators(view, up, low, places.data());
+    places.resize(static_cast<std::size_t>(n));
+    return to_numpy(std::move(places));
+  });
   internal.def("update_pair",
                [](const std::string& target, const Array<double>& beta, Array<double> gradient,
                   const Array<double>& lower, const Array<double>& upper,

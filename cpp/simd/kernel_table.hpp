@@ -142,6 +142,9 @@ struct KernelTable {
   RealTable<double> f64;
 
   Violation (*select_first)(const PairView&) = nullptr;
+  // The places, ascending, of the variables that may grow and have -gradient > up, and of those
+  // that may fall and have -gradient < low; returns how many. `places` has room for all n.
+  index_t (*find_violators)(const PairView&, double up, double low, std::int32_t* places) = nullptr;
 };
 
 // A curvature that is not positive (equal rows, indefinite kernels) counts as this much (LIBSVM).

@@ -39,6 +39,6 @@ template <Real T> constexpr RealTable<T> real_table() {
 // A constant, so that no code of this object runs unless the table is chosen.
 extern const KernelTable MAXMARGIN_TABLE;
 constexpr KernelTable MAXMARGIN_TABLE = {MAXMARGIN_TARGET, real_table<float>(),
-                                         real_table<double>(), select_first};
+                                         real_table<double>(), select_first, find_violators};
 
 } // namespace maxmargin::simd

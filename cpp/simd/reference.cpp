@@ -160,6 +160,16 @@ void add_rows(const T* const* rows, const double* coef, index_t n_rows, double* 
     for (index_t r = 0; r < n_rows; ++r) out[c] += coef[r] * static_cast<double>(rows[r][c]);
 }
 
+index_t find_violators(const PairView& view, double up, double low, std::int32_t* places) {
+  index_t count = 0;
+  for (index_t t = 0; t < view.n; ++t) {
+    const bool grows = -view.gradient[t] > up && view.beta[t] < view.upper[t];
+    const bool falls = -view.gradient[t] < low && view.beta[t] > view.lower[t];
+    if (grows || falls) places[count++] = static_cast<std::int32_t>(t);
+  }
+  return count;
+}
+
 Violation select_first(const PairView& view) {
   Violation result{-1, -std::numeric_limits<double>::infinity(),
                    std::numeric_limits<double>::infinity()};
@@ -227,6 +237,6 @@ template <Real T> constexpr RealTable<T> real_table() {
 
 extern const KernelTable reference_table;
 constexpr KernelTable reference_table = {"reference", real_table<float>(), real_table<double>(),
-                                         select_first};
+                                         select_first, find_violators};
 
 } // namespace maxmargin::simd

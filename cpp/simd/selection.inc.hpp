@@ -76,6 +76,23 @@ Violation select_first(const PairView& view) {
   return reduce_violation<false, double>(view, nullptr, nullptr, nullptr, 0.0);
 }
 
+index_t find_violators(const PairView& view, double up, double low, std::int32_t* places) {
+  using V = Vec<double>;
+  const V highest = V::fill(up), lowest = V::fill(low);
+  index_t count = 0;
+  for (index_t t = 0; t < view.n; t += V::size) {
+    const V beta = V::load(view.beta + t), descent = V::zero() - V::load(view.gradient + t);
+    const V::Mask found = ((descent > highest) & (beta < V::load(view.upper + t))) |
+                          ((descent < lowest) & (beta > V::load(view.lower + t)));
+    if (!any(found)) continue;
+    for (int lane = 0; lane < V::size && t + lane < view.n; ++lane) {
+      places[count] = static_cast<std::int32_t>(t + lane);
+      count += found[lane] != 0;
+    }
+  }
+  return count;
+}
+
 template <class T>
 Violation update_pair(const PairView& view, double* gradient, const T* row_i, const T* row_j,
                       double delta) {

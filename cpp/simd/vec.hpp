@@ -97,6 +97,18 @@ template <class T>
 MAXMARGIN_INLINE Vec<T> select(typename Vec<T>::Mask mask, Vec<T> yes, Vec<T> no) {
   return {mask ? yes.raw : no.raw};
 }
+// Whether the mask has a lane set.
+MAXMARGIN_INLINE bool any(Vec<double>::Mask mask) {
+#ifdef __AVX512F__
+  const auto bits = reinterpret_cast<__m512i>(mask);
+  return _mm512_test_epi64_mask(bits, bits) != 0;
+#else
+  std::int64_t lanes = 0;
+  for (int lane = 0; lane < Vec<double>::size; ++lane) lanes |= mask[lane];
+  return lanes != 0;
+#endif
+}
+
 template <class T> MAXMARGIN_INLINE Vec<T> min(Vec<T> a, Vec<T> b) {
   return select(a < b, a, b);
 }

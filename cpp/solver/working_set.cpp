@@ -1,5 +1,7 @@
 #include "solver/working_set.hpp"
 
+#include "simd/dispatch.hpp"
+
 #include <algorithm>
 #include <cmath>
 
@@ -10,6 +12,9 @@ namespace {
 // hundred of its rows. Where values are dear, so are the rows that smaller blocks would ask for.
 constexpr double kBlockValuesPerVariable = 512.0;
 constexpr double kDearBlockValuesPerVariable = 1024.0;
+
+// Variables looked through at a time, between which the thresholds rise.
+constexpr index_t kChunk = 1024;
 
 // Candidates kept beyond those wanted, until the least are dropped.
 constexpr std::size_t kSlack = 64;
@@ -44,12 +49,18 @@ void WorkingSet::add_violators_of(const SolverState& state, const Group& group,
   // Only a variable beyond the other end of the interval has a partner to step with.
   up_.begin(count / 2, ends.low);
   low_.begin(count - count / 2, -ends.up);
-  for (index_t t = group.begin; t < group.end; ++t) {
-    const double descent = -state.gradient[t];
-    if (!up_.may_take(descent) && !low_.may_take(-descent)) continue;
-    if (is_chosen_[t]) continue;
-    if (up_.may_take(descent) && state.beta[t] < state.upper[t]) up_.take(descent, t);
-    if (low_.may_take(-descent) && state.beta[t] > state.lower[t]) low_.take(-descent, t);
+  std::int32_t places[kChunk];
+  for (index_t begin = group.begin; begin < group.end; begin += kChunk) {
+    const simd::PairView chunk = state.view({begin, std::min(begin + kChunk, group.end)});
+    const index_t n_found =
+        simd::active_table().find_violators(chunk, up_.threshold(), -low_.threshold(), places);
+    for (index_t k = 0; k < n_found; ++k) {
+      const index_t t = begin + places[k];
+      const double descent = -state.gradient[t];
+      if (is_chosen_[t]) continue;
+      if (descent > up_.threshold() && state.beta[t] < state.upper[t]) up_.take(descent, t);
+      if (-descent > low_.threshold() && state.beta[t] > state.lower[t]) low_.take(-descent, t);
+    }
   }
   add(up_.finish());
   add(low_.finish());

@@ -39,8 +39,8 @@ class WorkingSet {
   class Best {
    public:
     void begin(index_t count, double above);
-    // Whether a candidate of this key may be among them.
-    bool may_take(double key) const { return key > threshold_; }
+    // Only candidates of greater keys can be among them.
+    double threshold() const { return threshold_; }
     void take(double key, index_t index);
     const std::vector<Candidate>& finish();
 
