@@ -31,8 +31,15 @@ class Control {
   explicit Control(Hook hook, Clock::duration period = std::chrono::milliseconds(50))
       : hook_(std::move(hook)), period_(period) {}
 
-  void poll(const Progress& progress) {
-    if (std::this_thread::get_id() == owner_) progress_ = progress;
+  // `progress` is called for the state of the computation, once or twice in a period.
+  template <class Get> void poll(const Get& progress) {
+    if (hook_ && std::this_thread::get_id() == owner_) {
+      const auto now = Clock::now();
+      if (now - last_known_ >= period_ / 2) {
+        progress_ = progress();
+        last_known_ = now;
+      }
+    }
     poll();
   }
 
@@ -64,6 +71,7 @@ class Control {
   Clock::duration period_{};
   Clock::time_point start_ = Clock::now();
   Clock::time_point last_ = start_;
+  Clock::time_point last_known_;
   std::thread::id owner_ = std::this_thread::get_id();
   Progress progress_; // touched by the owner only
   std::atomic<bool> cancelled_{false};

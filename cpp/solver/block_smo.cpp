@@ -83,7 +83,7 @@ template <Real T> class BlockSmo {
         working_set_.renumber(shrinker_.kept());
         ends = checked_ends();
       }
-      control_.poll(progress(solution.n_iter, ends));
+      control_.poll([&] { return progress(solution.n_iter, ends); });
     }
     if (shrinker_.is_shrunk()) unshrink();
     if (refinement_ && solution.stop_reason != StopReason::converged)

@@ -32,7 +32,8 @@ class KernelPerceptron {
 
  private:
   index_t pass(std::span<const index_t> order) {
-    control_.poll({++n_iter_, 0.0, 0, 0, 0.0});
+    ++n_iter_;
+    poll();
     index_t mistakes = 0;
     std::size_t t = 0;
     for (;;) {
@@ -45,8 +46,12 @@ class KernelPerceptron {
       mistakes += in_block;
       t += block.size();
       block_size_ = next_block_size(static_cast<double>(in_block));
-      control_.poll({n_iter_, 0.0, 0, 0, 0.0});
+      poll();
     }
+  }
+
+  void poll() {
+    control_.poll([&] { return Progress{n_iter_, 0.0, 0, 0, 0.0}; });
   }
 
   index_t pass_block(std::span<const index_t> block) {

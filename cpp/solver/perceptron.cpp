@@ -148,7 +148,7 @@ template <class Rows> class Perceptron {
 
   void poll() {
     until_poll_ = rows_per_poll_;
-    control_.poll({n_iter_, 0.0, 0, 0, 0.0});
+    control_.poll([&] { return Progress{n_iter_, 0.0, 0, 0, 0.0}; });
   }
 
   static void require_finite(double value) {
