@@ -46,10 +46,12 @@ PackedDense<T>::PackedDense(std::span<const T* const> panels, index_t depth,
   }
 }
 
+// Calls fill(row, place in its tile, height of the tile, half norm) for every row.
 template <Real T>
-void DenseQueries<T>::gather(std::span<const T* const> panels, index_t depth,
-                             std::span<const index_t> rows, index_t tile_rows) {
-  rows_ = static_cast<index_t>(rows.size());
+template <class Fill>
+void DenseQueries<T>::fill_tiles(index_t n_rows, index_t depth, index_t tile_rows,
+                                 const Fill& fill) {
+  rows_ = n_rows;
   depth_ = depth;
   const index_t padded = round_up(rows_, tile_rows);
   values_.resize_discard(padded * depth);
@@ -61,12 +63,28 @@ void DenseQueries<T>::gather(std::span<const T* const> panels, index_t depth,
     if (used < height) std::fill_n(tile, height * depth, T(0));
     for (index_t r = 0; r < height; ++r) {
       half_norms_[first + r] = 0;
-      if (r >= used) continue;
-      const T* from = panels[rows[first + r] / kLane<T>] + rows[first + r] % kLane<T>;
-      for (index_t k = 0; k < depth; ++k) tile[k * height + r] = from[k * kLane<T>];
-      half_norms_[first + r] = from[depth * kLane<T>];
+      if (r < used) fill(first + r, tile + r, height, half_norms_[first + r]);
     }
   }
+}
+
+template <Real T>
+void DenseQueries<T>::gather(std::span<const T* const> panels, index_t depth,
+                             std::span<const index_t> rows, index_t tile_rows) {
+  fill_tiles(static_cast<index_t>(rows.size()), depth, tile_rows,
+             [&](index_t row, T* to, index_t height, T& half_norm) {
+               const T* from = panels[rows[row] / kLane<T>] + rows[row] % kLane<T>;
+               for (index_t k = 0; k < depth; ++k) to[k * height] = from[k * kLane<T>];
+               half_norm = from[depth * kLane<T>];
+             });
+}
+
+template <Real T>
+void DenseQueries<T>::take_rows(std::span<const T* const> rows, index_t depth, index_t tile_rows) {
+  fill_tiles(static_cast<index_t>(rows.size()), depth, tile_rows,
+             [&](index_t row, T* to, index_t height, T&) {
+               for (index_t k = 0; k < depth; ++k) to[k * height] = rows[row][k];
+             });
 }
 
 template class PackedDense<float>;

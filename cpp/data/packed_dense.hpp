@@ -42,12 +42,18 @@ template <Real T> class DenseQueries {
   void gather(std::span<const T* const> panels, index_t depth, std::span<const index_t> rows,
               index_t tile_rows);
 
+  // The same from rows of `depth` numbers each.
+  void take_rows(std::span<const T* const> rows, index_t depth, index_t tile_rows);
+
   index_t rows() const { return rows_; }
   // Tiles start at multiples of tile_rows.
   const T* values_from(index_t row) const { return values_.data() + row * depth_; }
   const T* half_norms_from(index_t row) const { return half_norms_.data() + row; }
 
  private:
+  template <class Fill>
+  void fill_tiles(index_t n_rows, index_t depth, index_t tile_rows, const Fill& fill);
+
   index_t rows_ = 0;
   index_t depth_ = 0;
   AlignedBuffer<T> values_;

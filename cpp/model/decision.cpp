@@ -6,10 +6,12 @@
 #include "data/packed_csr.hpp"
 #include "data/packed_dense.hpp"
 #include "kernel/kernel_function.hpp"
+#include "model/machine_sums.hpp"
 #include "simd/dispatch.hpp"
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 namespace maxmargin {
 namespace {
@@ -19,35 +21,10 @@ using T = double;
 constexpr index_t kColumnChunk = 64 * kLane<T>; // support vectors evaluated at a time
 constexpr index_t kDenseRows = 48;              // samples of one task
 
-// The order of the support vectors in panels: every class begins on a line.
-struct ClassColumns {
-  explicit ClassColumns(std::span<const std::int64_t> n_support) {
-    for (const index_t n : n_support) {
-      begin.push_back(static_cast<index_t>(row.size()));
-      const index_t first = begin_row.empty() ? 0 : begin_row.back();
-      for (index_t k = 0; k < n; ++k) row.push_back(first + k);
-      begin_row.push_back(first + n);
-      // A class without support vectors has no columns.
-      while (row.size() % static_cast<std::size_t>(kLane<T>) != 0) row.push_back(row.back());
-    }
-    begin.push_back(static_cast<index_t>(row.size()));
-  }
-  index_t size() const { return static_cast<index_t>(row.size()); }
-
-  std::vector<index_t> row;       // of the support vectors, by column
-  std::vector<index_t> begin;     // first column of every class, then the end
-  std::vector<index_t> begin_row; // first row of the class after
-};
-
-// A machine adds up one line of the coefficients over the support vectors of one class.
-struct Part {
-  index_t machine, line, of_class;
-};
-
 // Machine (a, b) takes the support vectors of class a with line b - 1 of the coefficients, and
 // those of class b with line a.
-std::vector<Part> one_vs_one_parts(index_t n_classes) {
-  std::vector<Part> parts;
+std::vector<MachinePart> one_vs_one_parts(index_t n_classes) {
+  std::vector<MachinePart> parts;
   index_t p = 0;
   for (index_t a = 0; a < n_classes; ++a)
     for (index_t b = a + 1; b < n_classes; ++b, ++p) {
@@ -62,27 +39,28 @@ std::vector<Part> one_vs_one_parts(index_t n_classes) {
 class Decision::Impl {
  public:
   Impl(const MatrixView& support_vectors, std::span<const std::int64_t> n_support,
-       std::vector<Part> parts, std::span<const double> dual_coef, std::span<const double> rho,
-       const KernelParams& kernel)
-      : n_features_(n_cols(support_vectors)), columns_(n_support), parts_(std::move(parts)),
-        rho_(rho.begin(), rho.end()), table_(simd::real_table<T>(simd::active_table())),
+       const std::vector<MachinePart>& parts, std::span<const double> dual_coef,
+       std::span<const double> rho, const KernelParams& kernel)
+      : n_features_(n_cols(support_vectors)), columns_(n_support), rho_(rho.begin(), rho.end()),
+        table_(simd::real_table<T>(simd::active_table())),
         sparse_(packs_sparse(support_vectors, density_of(support_vectors))) {
     const index_t n_rows_given = n_rows(support_vectors);
-    require(columns_.begin_row.empty() || columns_.begin_row.back() == n_rows_given,
+    require(std::accumulate(n_support.begin(), n_support.end(), index_t{0}) == n_rows_given,
             "n_support does not add up to the number of support vectors");
     index_t n_lines = 0, n_named_machines = 0;
-    for (const Part& part : parts_) {
+    for (const MachinePart& part : parts) {
       n_lines = std::max(n_lines, part.line + 1);
       n_named_machines = std::max(n_named_machines, part.machine + 1);
     }
     require(n_machines() == n_named_machines &&
                 static_cast<index_t>(dual_coef.size()) == n_lines * n_rows_given,
             "dual_coef and rho do not match the number of classes and support vectors");
-    coef_ = AlignedBuffer<T>::zeros(n_lines * columns_.size());
+    AlignedBuffer<T> coef = AlignedBuffer<T>::zeros(n_lines * columns_.size());
     for (index_t line = 0; line < n_lines; ++line)
       for (std::size_t c = 0; c < n_support.size(); ++c)
         for (index_t k = columns_.begin[c]; k < columns_.begin[c] + n_support[c]; ++k)
-          coef_[line * columns_.size() + k] = dual_coef[line * n_rows_given + columns_.row[k]];
+          coef[line * columns_.size() + k] = dual_coef[line * n_rows_given + columns_.row[k]];
+    sums_.emplace(columns_, parts, n_machines(), std::move(coef), table_);
     if (n_rows_given == 0) return;
     scaling_ = scaling_of(support_vectors, !sparse_ && is_translation_invariant(kernel));
     epilogue_ = epilogue_of<T>(kernel, scaling_);
@@ -122,6 +100,7 @@ class Decision::Impl {
     AlignedBuffer<T> values; // kernel values of the samples with a chunk of support vectors
     DenseQueries<T> dense;
     QueryTable<T> sparse;
+    MachineSums::Workspace sums;
   };
 
   void evaluate_rows(const MatrixView& X, index_t first, index_t n, double* out,
@@ -145,7 +124,7 @@ class Decision::Impl {
     for (index_t begin = 0; begin < columns_.size(); begin += kColumnChunk) {
       const index_t end = std::min(begin + kColumnChunk, columns_.size());
       kernel_values(n, begin, end, values.data(), work);
-      for (index_t r = 0; r < n; ++r) add_machines(values[r], begin, end, out + r * n_machines());
+      sums_->add(std::vector<const T*>(values.begin(), values.end()), begin, end, out, work.sums);
     }
   }
 
@@ -171,21 +150,10 @@ class Decision::Impl {
     }
   }
 
-  void add_machines(const T* values, index_t begin, index_t end, double* out) const {
-    for (const Part& part : parts_) {
-      const index_t from = std::max(begin, columns_.begin[part.of_class]);
-      const index_t to = std::min(end, columns_.begin[part.of_class + 1]);
-      if (from >= to) continue;
-      const T* coef = coef_.data() + part.line * columns_.size();
-      out[part.machine] += table_.dot(values + (from - begin), coef + from, to - from);
-    }
-  }
-
   index_t n_features_;
   ClassColumns columns_;
-  std::vector<Part> parts_;
   std::vector<double> rho_;
-  AlignedBuffer<T> coef_; // lines x columns, zero in the padding
+  std::optional<MachineSums> sums_;
   Scaling scaling_;
   simd::Epilogue<T> epilogue_;
   const simd::RealTable<T>& table_;
@@ -210,10 +178,10 @@ Decision::~Decision() = default;
 Decision Decision::one_vs_rest(const MatrixView& support_vectors, std::span<const double> dual_coef,
                                std::span<const double> rho, const KernelParams& kernel) {
   const std::int64_t n_support[] = {n_rows(support_vectors)};
-  std::vector<Part> parts;
+  std::vector<MachinePart> parts;
   for (index_t p = 0; p < static_cast<index_t>(rho.size()); ++p) parts.push_back({p, p, 0});
   return Decision(
-      std::make_unique<Impl>(support_vectors, n_support, std::move(parts), dual_coef, rho, kernel));
+      std::make_unique<Impl>(support_vectors, n_support, parts, dual_coef, rho, kernel));
 }
 
 index_t Decision::n_machines() const {
