@@ -13,9 +13,13 @@ from sklearn.preprocessing import StandardScaler
 
 from maxmargin import (
     SVC,
+    SVR,
     Certificate,
     KernelPerceptron,
     NotFittedError,
+    NuSVC,
+    NuSVR,
+    OneClassSVM,
     Perceptron,
     diagnostics,
 )
@@ -267,3 +271,91 @@ def test_certificates_are_readable_and_frozen():
     with pytest.raises(dataclasses.FrozenInstanceError):
         certificate.n_iter = 0
     assert isinstance(certificate, Certificate)
+
+
+# -- bounds ----------------------------------------------------------------------------------------
+
+
+def test_slacks_and_the_width_of_the_margin():
+    X, y = problem()
+    model = SVC(kernel="linear", C=0.5, tol=1e-8).fit(X, y)
+    xi = diagnostics.slacks(X, y, model)
+    np.testing.assert_allclose(xi, np.maximum(0, 1 - y * model.decision_function(X)))
+    w = model.coef_[0]
+    assert diagnostics.margin_width(model) == pytest.approx(2 / np.linalg.norm(w))
+    upper = model.certificate_.primal_objective - 0.5 * w @ w
+    assert 0.5 * xi.sum() == pytest.approx(upper, rel=1e-6)
+    X, y = separable()
+    hard = SVC(kernel="linear", C=np.inf, tol=1e-8).fit(X, y)
+    closest = np.min(y * diagnostics.geometric_margin(X, y, hard))
+    assert np.abs(closest) >= diagnostics.margin_width(hard) / 2 * (1 - 1e-6)
+    three = SVC().fit(np.arange(6.0)[:, None], [0, 0, 1, 1, 2, 2])
+    with pytest.raises(ValueError, match="two classes"):
+        diagnostics.margin_width(three)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("kernel_name", "C"), [("rbf", 0.5), ("rbf", 20.0), ("linear", 0.1)])
+def test_leave_one_out_errors_stay_below_their_bound(seed, kernel_name, C):
+    r = rng(seed)
+    X = r.normal(size=(40, 2))
+    y = np.where(X[:, 0] + 0.7 * r.normal(size=40) > 0, 1, -1)
+    params = {"kernel": kernel_name, "gamma": 2.0, "C": C, "tol": 1e-6}
+    model = SVC(**params).fit(X, y)
+    bound = diagnostics.leave_one_out_bound(model, X, y)
+    wrong = 0
+    for i in range(40):
+        rest = np.arange(40) != i
+        wrong += SVC(**params).fit(X[rest], y[rest]).predict(X[i : i + 1])[0] != y[i]
+    assert wrong / 40 <= bound <= len(model.support_) / 40
+
+
+def test_what_the_leave_one_out_bound_refuses():
+    X, y = problem()
+    for model, error in (
+        (SVC(loss="squared_hinge").fit(X, y), "hinge loss"),
+        (SVC(kernel="precomputed").fit(X @ X.T, y), "kernel matrix was given"),
+    ):
+        data = X @ X.T if model.kernel == "precomputed" else X
+        with pytest.raises(ValueError, match=error):
+            diagnostics.leave_one_out_bound(model, data, y)
+    with pytest.raises(ValueError, match="fitted on"):
+        diagnostics.leave_one_out_bound(SVC().fit(X, y), X[:30], y[:30])
+    with pytest.raises(TypeError, match="must be an SVC"):
+        diagnostics.leave_one_out_bound(Perceptron().fit(*separable()), X, y)
+
+
+# -- certificates of the other formulations --------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [60, 600])
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_matrix])
+@pytest.mark.parametrize(
+    "model",
+    [
+        SVC(loss="squared_hinge", C=2.0), NuSVC(nu=0.5), SVR(C=2.0, epsilon=0.2),
+        NuSVR(C=2.0, nu=0.4), OneClassSVM(nu=0.3), OneClassSVM(nu=1e-3),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_certificates_of_all_formulations_are_recomputed(model, container, n):
+    X, y = problem(n)
+    target = X[:, 0] + 0.3 * y if isinstance(model, (SVR, NuSVR)) else y
+    weight = rng(3).integers(0, 3, n).astype(float)
+    model.fit(container(X), target, sample_weight=weight)
+    ours, again = model.certificate_, diagnostics.certificate(model, container(X), target, weight)
+    assert again.converged
+    assert again.dual_objective == pytest.approx(ours.dual_objective, rel=1e-6, abs=1e-12)
+    gap = max(ours.duality_gap, 1e-5 * abs(ours.primal_objective))
+    assert again.primal_objective == pytest.approx(ours.primal_objective, abs=0.1 * gap + 1e-12)
+    assert again.kkt_violation == pytest.approx(ours.kkt_violation, abs=1e-6)
+
+
+def test_a_spoilt_model_shows_in_its_certificate():
+    X, y = problem()
+    for model in (NuSVC(nu=0.5), SVR(), NuSVR(), OneClassSVM()):
+        target = X[:, 0] if isinstance(model, (SVR, NuSVR)) else y
+        model.fit(X, target)
+        assert diagnostics.certificate(model, X, target).converged
+        model._dual_coef = 1.5 * model._dual_coef
+        assert not diagnostics.certificate(model, X, target).converged

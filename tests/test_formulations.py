@@ -268,9 +268,9 @@ def test_nu_beyond_its_bound_is_refused_with_the_bound():
 def test_a_nu_at_which_the_margin_vanishes_is_told_of(n, name):
     r = rng(0)
     X, y = r.normal(size=(n, 2)), np.arange(n) % 2
-    with pytest.raises(ValueError, match="the margin is 0: .* a larger nu may help"):
+    with pytest.raises(ValueError, match=r"the margin is 0: .* a larger nu may help"):
         NuSVC(kernel=name, degree=2, nu=0.3).fit(X, y)
-    with pytest.warns(ConvergenceWarning, match="NuSVC stopped .* a greater nu"):
+    with pytest.warns(ConvergenceWarning, match=r"NuSVC stopped .* a greater nu"):
         model = NuSVC(nu=0.6, max_iter=3).fit(X, y)
     assert np.isfinite(model.decision_function(X)).all()
 

@@ -1,0 +1,27 @@
+"""Margins, bounds and certificates, computed in float64 from data and a fitted model."""
+
+from maxmargin._certificate import Certificate
+from maxmargin.diagnostics._margins import (
+    functional_margin,
+    geometric_margin,
+    leave_one_out_bound,
+    margin_width,
+    mistake_bound,
+    slacks,
+)
+from maxmargin.diagnostics._recomputation import certificate
+
+__all__ = [
+    "Certificate",
+    "certificate",
+    "functional_margin",
+    "geometric_margin",
+    "leave_one_out_bound",
+    "margin_width",
+    "mistake_bound",
+    "slacks",
+]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

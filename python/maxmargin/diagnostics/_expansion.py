@@ -1,0 +1,27 @@
+"""Sums of kernel values by the definition, in float64."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maxmargin._kernel import kernel_block
+from maxmargin._sparse import Matrix, take_rows
+
+BLOCK_ELEMENTS = 1 << 22
+
+
+def expansion(
+    estimator: Any, X: Matrix, support_vectors: Matrix, beta: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return sum of beta_j K(x_j, x) for every row x of X."""
+    n_rows = X.shape[0]
+    values = np.zeros(n_rows)
+    step = max(1, BLOCK_ELEMENTS // max(1, support_vectors.shape[0]))
+    for start in range(0, n_rows, step):
+        block = np.arange(start, min(start + step, n_rows))
+        K = kernel_block(estimator._kernel_params, take_rows(X, block), support_vectors)
+        values[block] = K @ beta
+    return values
