@@ -35,48 +35,57 @@ MAXMARGIN_INLINE Vec<T> transform(Vec<T> dot, Vec<T> half_norms, const Leaf<T>& 
   return power;
 }
 
-// Not inlined: one copy for all tiles.
-template <class T>
-[[gnu::noinline]] Vec<T> leaf_value(const Leaf<T>& leaf, Vec<T> dot, Vec<T> half_norms) {
-  switch (leaf.transform) {
-  case Transform::power:
-    return transform<Transform::power>(dot, half_norms, leaf);
-  case Transform::gaussian:
-    return transform<Transform::gaussian>(dot, half_norms, leaf);
-  case Transform::tanh:
-    return transform<Transform::tanh>(dot, half_norms, leaf);
-  case Transform::power_sum:
-    return transform<Transform::power_sum>(dot, half_norms, leaf);
-  case Transform::constant:
-    return transform<Transform::constant>(dot, half_norms, leaf);
-  default:
-    return transform<Transform::identity>(dot, half_norms, leaf);
-  }
+// out[k] = weight times the leaf's value of dots[k]; n is a multiple of a vector.
+template <Transform F, class T>
+MAXMARGIN_INLINE void leaf_values(const Step<T>& step, const T* dots, const T* half_norms,
+                                  index_t n, T* out) {
+  using V = Vec<T>;
+  const V weight = V::fill(step.weight);
+  for (index_t k = 0; k < n; k += V::size)
+    (transform<F>(V::load(dots + k), V::load(half_norms + k), step.leaf) * weight).store(out + k);
 }
 
 template <class T>
-[[gnu::noinline]] Vec<T> composed_value(const Epilogue<T>& e, Vec<T> dot, Vec<T> half_norms) {
+void leaf_values(const Step<T>& step, const T* dots, const T* half_norms, index_t n, T* out) {
+  switch (step.leaf.transform) {
+  case Transform::power:
+    return leaf_values<Transform::power>(step, dots, half_norms, n, out);
+  case Transform::gaussian:
+    return leaf_values<Transform::gaussian>(step, dots, half_norms, n, out);
+  case Transform::tanh:
+    return leaf_values<Transform::tanh>(step, dots, half_norms, n, out);
+  case Transform::power_sum:
+    return leaf_values<Transform::power_sum>(step, dots, half_norms, n, out);
+  case Transform::constant:
+    return leaf_values<Transform::constant>(step, dots, half_norms, n, out);
+  default:
+    return leaf_values<Transform::identity>(step, dots, half_norms, n, out);
+  }
+}
+
+// The values that are composed at a time: steps cost little beside them, and the stack is near.
+inline constexpr index_t kComposed = 512;
+
+// Kernel values of n dot products and sums of half norms, in place, step by step for all of them.
+template <class T>
+[[gnu::noinline]] void compose(const Epilogue<T>& e, T* dots, const T* half_norms, index_t n) {
   using V = Vec<T>;
-  V stack[kStackDepth + 1];
+  alignas(64) T stack[kStackDepth][kComposed];
   int top = 0;
   for (int s = 0; s < e.n_steps; ++s) {
     const Step<T>& step = e.steps[s];
     if (step.kind == StepKind::value) {
-      stack[top++] = leaf_value(step.leaf, dot, half_norms) * V::fill(step.weight);
-    } else {
-      const V second = stack[--top], first = stack[top - 1];
-      stack[top - 1] = step.kind == StepKind::add ? first + second : first * second;
+      leaf_values(step, dots, half_norms, n, stack[top++]);
+      continue;
+    }
+    const T* second = stack[--top];
+    T* first = stack[top - 1];
+    for (index_t k = 0; k < n; k += V::size) {
+      const V a = V::load(first + k), b = V::load(second + k);
+      (step.kind == StepKind::add ? a + b : a * b).store(first + k);
     }
   }
-  return stack[0];
-}
-
-template <Transform F, class T>
-MAXMARGIN_INLINE Vec<T> kernel_value(Vec<T> dot, Vec<T> half_norms, const Epilogue<T>& e) {
-  if constexpr (F == Transform::composed)
-    return composed_value(e, dot, half_norms);
-  else
-    return transform<F>(dot, half_norms, e);
+  __builtin_memcpy(dots, stack[0], static_cast<std::size_t>(n) * sizeof(T));
 }
 
 // One tile: H query rows against P panels. The H x P x 64 bytes of sums stay in registers; every
@@ -103,6 +112,8 @@ MAXMARGIN_INLINE void tile(const DenseBlock<T>& block, const T* queries, const T
   alignas(64) T dots[H * W * V::size];
   unroll<H>(
       [&](auto r) { unroll<W>([&](auto v) { sum[r][v].store(dots + (r * W + v) * V::size); }); });
+  constexpr index_t width = W * V::size;
+  alignas(64) T half_norm_sums[F == Transform::composed ? H * width : 1];
   for (index_t r = 0; r < n_rows; ++r) {
     T* out = block.out[row + r] + column;
     const V query_half_norm = V::fill(query_half_norms[r]);
@@ -110,11 +121,20 @@ MAXMARGIN_INLINE void tile(const DenseBlock<T>& block, const T* queries, const T
       const T* half_norms = panels[p] + block.depth * kLane<T>;
       unroll<kVecsPerLine>([&](auto v) {
         const index_t at = p * kLane<T> + v * V::size;
-        kernel_value<F>(V::load(dots + r * W * V::size + at),
-                        V::load(half_norms + v * V::size) + query_half_norm, block.epilogue)
-            .store(out + at);
+        const V half_norm_sum = V::load(half_norms + v * V::size) + query_half_norm;
+        if constexpr (F == Transform::composed)
+          half_norm_sum.store(half_norm_sums + r * width + at);
+        else
+          transform<F>(V::load(dots + r * width + at), half_norm_sum, block.epilogue)
+              .store(out + at);
       });
     }
+  }
+  if constexpr (F == Transform::composed) {
+    static_assert(H * width <= kComposed);
+    compose(block.epilogue, dots, half_norm_sums, n_rows * width);
+    for (index_t r = 0; r < n_rows; ++r)
+      __builtin_memcpy(block.out[row + r] + column, dots + r * width, width * sizeof(T));
   }
 }
 
@@ -194,8 +214,16 @@ MAXMARGIN_INLINE void sparse_values(const SparseBlock<T>& block, index_t c, Vec<
     });
   const V half_norm = V::fill(block.half_norms[row]);
   unroll<W>([&](auto v) {
-    values[v] = kernel_value<F>(
-        values[v], V::load(block.query_half_norms + v * V::size) + half_norm, block.epilogue);
+    const V half_norms = V::load(block.query_half_norms + v * V::size) + half_norm;
+    if constexpr (F == Transform::composed) {
+      alignas(64) T dots[V::size], sums[V::size];
+      values[v].store(dots);
+      half_norms.store(sums);
+      compose(block.epilogue, dots, sums, V::size);
+      values[v] = V::load(dots);
+    } else {
+      values[v] = transform<F>(values[v], half_norms, block.epilogue);
+    }
   });
 }
 
