@@ -251,8 +251,8 @@ def test_without_a_command_there_is_help(capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--C", "-1"], "--C: C must be a finite number > 0, got -1"),
-        (["--C", "one"], "--C: C must be a finite number > 0, got 'one'"),
+        (["--C", "-1"], "--C: C must be a number > 0, or inf for the hard margin, got -1"),
+        (["--C", "one"], "--C: C must be a number > 0, or inf for the hard margin, got 'one'"),
         (["--gamma", "sale"], "--gamma: gamma must be 'scale', 'auto' or .* > 0, got 'sale'"),
         (["--gamma", "0"], "--gamma: gamma must be 'scale', 'auto' or .* > 0, got 0"),
         (["--kernel", "rbfs"], "--kernel: kernel must be one of 'linear', .*, got 'rbfs'"),

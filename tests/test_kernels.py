@@ -7,6 +7,7 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.model_selection import cross_val_score
 
 from maxmargin import SVC, SVR, KernelPerceptron, NuSVC, NuSVR, OneClassSVM, kernels
 from maxmargin.kernels import (
@@ -238,6 +239,28 @@ def test_several_classes_with_a_given_kernel():
     named = SVC(gamma=0.5, tol=1e-7, decision_function_shape="ovo").fit(X, y)
     given = SVC(kernel="precomputed", tol=1e-7, decision_function_shape="ovo").fit(K, y)
     np.testing.assert_allclose(given.decision_function(K), named.decision_function(X), atol=1e-5)
+
+
+@pytest.mark.parametrize("make", [SVC, SVR, OneClassSVM])
+def test_given_matrices_are_cut_for_cross_validation(make):
+    X, y = two_classes(60)
+    K = kernel_matrix(X, X, gamma=0.3)
+    assert make(kernel="precomputed").__sklearn_tags__().input_tags.pairwise
+    assert not make().__sklearn_tags__().input_tags.pairwise
+    if make is not OneClassSVM:
+        given = cross_val_score(make(kernel="precomputed", tol=1e-6), K, y)
+        named = cross_val_score(make(gamma=0.3, tol=1e-6), X, y)
+        np.testing.assert_allclose(given, named, atol=1e-3)
+
+
+def test_kernel_objects_are_immutable_and_sum_up():
+    kernel = RBF(2.0)
+    with pytest.raises(AttributeError, match="immutable"):
+        kernel.gamma = 3.0
+    assert sum([kernel, Linear()]) == kernel + Linear()
+    X, y = two_classes(20)
+    with pytest.raises(ValueError, match=r"pass an instance, RBF\(\.\.\.\)"):
+        SVC(kernel=RBF).fit(X, y)
 
 
 def test_the_certificate_of_a_composed_kernel_is_true():

@@ -190,7 +190,8 @@ def test_a_folder_without_permission_is_named(tmp_path):
 
 def test_save_refuses_other_things(tmp_path):
     with pytest.raises(
-        TypeError, match="estimator must be one of SVC, NuSVC, SVR, NuSVR, OneClassSVM, got dict"
+        TypeError,
+        match=r"one of maxmargin's SVC, NuSVC, SVR, NuSVR, OneClassSVM, got builtins\.dict",
     ):
         save_model({}, tmp_path / "m")
     with pytest.raises(NotFittedError):

@@ -98,7 +98,7 @@ SingleFit train_nu_svr(const MatrixView& X, std::span<const double> z, std::span
     // On the tube's edge the gradient is rho - epsilon for alpha and rho + epsilon for alpha*.
     const double above = fit.level(0), below = fit.level(1);
     machine.rho = 0.5 * (above + below);
-    machine.counterpart = 0.5 * (below - above);
+    machine.counterpart = std::max(0.0, 0.5 * (below - above)); // negative by rounding, if ever
     Objectives objectives = regression.objectives(fit, machine.rho, machine.counterpart);
     objectives.primal += price * machine.counterpart;
     return objectives;

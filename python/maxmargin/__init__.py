@@ -1,5 +1,11 @@
-"""Large-margin classifiers on a CPU, with a certificate of optimality on every fit."""
+"""Large-margin classifiers on a CPU, with a certificate of optimality on every fit.
 
+Beside the estimators: `maxmargin.kernels` (kernels as objects), `maxmargin.diagnostics` (margins,
+bounds, certificates recomputed), `maxmargin.io` (LIBSVM's data and model files) and
+`maxmargin.datasets`.
+"""
+
+from maxmargin import kernels
 from maxmargin._certificate import Certificate
 from maxmargin._core import __version__
 from maxmargin.config import show_config
@@ -23,5 +29,6 @@ __all__ = [
     "OneClassSVM",
     "Perceptron",
     "__version__",
+    "kernels",
     "show_config",
 ]

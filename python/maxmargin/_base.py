@@ -84,6 +84,10 @@ class BaseEstimator:
     def __sklearn_is_fitted__(self) -> bool:
         return "n_features_in_" in vars(self)
 
+    def _is_pairwise(self) -> bool:
+        """Return whether X holds a value for every pair of samples."""
+        return getattr(self, "kernel", None) == "precomputed"
+
     def _check_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():
             raise compatible(NotFittedError)(
@@ -150,7 +154,7 @@ class Classifier(BaseEstimator):
             transformer_tags=None,
             regressor_tags=None,
             classifier_tags=ClassifierTags(),
-            input_tags=InputTags(sparse=True),
+            input_tags=InputTags(sparse=True, pairwise=self._is_pairwise()),
         )
 
 
@@ -195,5 +199,5 @@ class Regressor(BaseEstimator):
             transformer_tags=None,
             regressor_tags=RegressorTags(),
             classifier_tags=None,
-            input_tags=InputTags(sparse=True),
+            input_tags=InputTags(sparse=True, pairwise=self._is_pairwise()),
         )

@@ -16,19 +16,24 @@ class Certificate:
     """How good a solution is and what it cost, recomputed in float64 at the end of training.
 
     By weak duality the optimum of the primal problem lies in [-dual_objective, primal_objective],
-    so that `duality_gap` bounds how far the solution is from it. With more than two classes there
-    is one machine for each pair: `machines` holds their certificates in the order (0, 1), (0, 2)
-    .., and the fields here are sums, except for `kkt_violation`, the greatest, and `seconds`.
-    `print` shows these totals.
+    so that `duality_gap` bounds how far the solution is from it. That holds for kernels that are
+    positive semidefinite; with another (the sigmoid, for one) the solution is a point that
+    satisfies the KKT conditions, and there may be better ones. The objectives below are those of
+    `SVC`; for the others see the docstring of each.
+
+    With more than two classes there is one machine for each pair: `machines` holds their
+    certificates in the order (0, 1), (0, 2) .., and the fields here are sums, except for
+    `kkt_violation`, the greatest, and `seconds`. `print` shows these totals.
 
     Attributes
     ----------
     dual_objective : float
-        1/2 alpha' Q alpha - sum alpha, the value that is minimised (LIBSVM's sign: negative).
+        1/2 alpha' Q alpha - sum alpha, the value that is minimised (LIBSVM's sign and scale).
     primal_objective : float
         1/2 ||w||^2 + sum of C_i max(0, 1 - y_i f(x_i)).
     duality_gap : float
-        primal_objective + dual_objective, never negative but for rounding.
+        primal_objective + dual_objective, never negative but for rounding (and for the hard
+        margin, whose solution satisfies its constraints only to `tol`).
     kkt_violation : float
         max over I_up of -gradient minus min over I_low of -gradient; training ends below `tol`.
     converged : bool

@@ -71,17 +71,22 @@ def check_kernel(
     _validation.check_gamma(gamma)
     coef0 = _validation.check_real("coef0", coef0)
     degree = _validation.check_integer("degree", degree, at_least=0)
-    known = getattr(kernel, "_core_params", lambda: None)()
+    choices = (*KERNELS, "precomputed") if may_be_given else KERNELS
+    if isinstance(kernel, str) and kernel in choices:
+        return KernelParams(kernel, _UNRESOLVED, coef0, degree)
+    is_class = isinstance(kernel, type)
+    known = None if is_class else getattr(kernel, "_core_params", lambda: None)()
     if isinstance(known, KernelParams):  # one of maxmargin.kernels
         return known
-    if may_be_given and callable(kernel):
+    if may_be_given and callable(kernel) and not is_class:
         return KernelParams("callable", function=kernel)
-    choices = (*KERNELS, "precomputed") if may_be_given else KERNELS
-    if may_be_given and not isinstance(kernel, str):
-        names = ", ".join(map(repr, choices))
-        raise ValueError(f"kernel must be one of {names} or a callable, got {shown(kernel)}")
-    kind = _validation.check_choice("kernel", kernel, choices)
-    return KernelParams(kind, _UNRESOLVED, coef0, degree)
+    names = ", ".join(map(repr, choices))
+    callables = " or a callable" if may_be_given else ""
+    hint = f": pass an instance, {kernel.__name__}(...)" if is_class else ""
+    raise ValueError(
+        f"kernel must be one of {names}, one of maxmargin.kernels{callables}, got "
+        f"{shown(kernel)}{hint}"
+    )
 
 
 def with_gamma(kernel: KernelParams, gamma: Any, X: Matrix) -> KernelParams:

@@ -129,7 +129,7 @@ def _add_training_arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", metavar="MODEL", help="model file (default: DATA's name + .model)"
     )
     add("--kernel", "rbf", "kernel (default: rbf)", f"{{{','.join(KERNELS)}}}")
-    add("--C", 1.0, "penalty of the loss, > 0 (default: 1)")
+    add("--C", 1.0, "penalty of the loss, > 0, inf for the hard margin (default: 1)")
     add(
         "--gamma",
         "scale",

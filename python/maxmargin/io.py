@@ -212,7 +212,8 @@ def save_model(estimator: KernelMachine, path: Path) -> None:
     Parameters
     ----------
     estimator : SVC, NuSVC, SVR, NuSVR or OneClassSVM
-        Fitted; a classifier with classes that are integers of at most 32 bits.
+        Fitted; a classifier with classes that are whole numbers of at most 32 bits (also of type
+        float or bool, which come back as integers).
     path : str or path
         The file; one that exists is replaced.
 
@@ -230,7 +231,10 @@ def save_model(estimator: KernelMachine, path: Path) -> None:
     estimator_types = _estimator_types()
     if not isinstance(estimator, tuple(estimator_types.values())):
         names = ", ".join(kind.__name__ for kind in estimator_types.values())
-        raise TypeError(f"estimator must be one of {names}, got {type(estimator).__name__}")
+        kind = type(estimator)
+        raise TypeError(
+            f"estimator must be one of maxmargin's {names}, got {kind.__module__}.{kind.__name__}"
+        )
     estimator._check_fitted()
     vectors = estimator._file_vectors()
     text = _core.write_model(
@@ -268,8 +272,9 @@ def load_model(
     SVC, NuSVC, SVR, NuSVR or OneClassSVM
         Fitted. Its support vectors are sparse if fewer than a tenth of their entries are not zero.
         Where that is how they were when saved, it predicts the same to the last bit, otherwise
-        within rounding. C, nu and epsilon have their defaults; `certificate_`, `support_`,
-        `n_iter_` and other attributes that the file does not hold raise AttributeError.
+        within rounding. The parameters that the file does not hold (C, loss, nu, epsilon, tol
+        ..) have their defaults, so set them before `fit` is called again; `certificate_`,
+        `support_`, `n_iter_` and other attributes that it does not hold raise AttributeError.
 
     Raises
     ------

@@ -20,8 +20,9 @@ Self = TypeVar("Self", bound="OneClassSVM")
 class OneClassSVM(SingleMachine):
     """One-class support vector machine: the region where most of the samples lie.
 
-    `nu` is at least the share of the training samples outside the region, and at most that of the
-    support vectors. Solves [1]_, in LIBSVM's scaling,
+    Up to `tol`, `nu` is at least the share of the training samples outside the region, and at most
+    that of the support vectors; free support vectors lie on its edge. Solves [1]_, in LIBSVM's
+    scaling,
 
         min 1/2 ||w||^2 - s rho + sum of C_i max(0, rho - w.phi(x_i)),
 
@@ -30,7 +31,7 @@ class OneClassSVM(SingleMachine):
 
     Parameters
     ----------
-    kernel : {'linear', 'poly', 'rbf', 'sigmoid', 'precomputed'} or callable, default='rbf'
+    kernel : {'linear', 'poly', 'rbf', 'sigmoid', 'precomputed'}, Kernel or callable, default='rbf'
         As in `SVC`.
     degree : int, default=3
         Degree of the polynomial kernel, >= 0.
@@ -227,5 +228,5 @@ class OneClassSVM(SingleMachine):
             transformer_tags=None,
             regressor_tags=None,
             classifier_tags=None,
-            input_tags=InputTags(sparse=True),
+            input_tags=InputTags(sparse=True, pairwise=self._is_pairwise()),
         )

@@ -115,7 +115,7 @@ class SVR(RegressionMachine):
 
     Parameters
     ----------
-    kernel : {'linear', 'poly', 'rbf', 'sigmoid', 'precomputed'} or callable, default='rbf'
+    kernel : {'linear', 'poly', 'rbf', 'sigmoid', 'precomputed'}, Kernel or callable, default='rbf'
         As in `SVC`.
     degree : int, default=3
         Degree of the polynomial kernel, >= 0.
@@ -224,8 +224,8 @@ class SVR(RegressionMachine):
 class NuSVR(RegressionMachine):
     """Nu-support vector regression: the width of the tube is found by the fit.
 
-    `nu` is at least the share of the samples outside the tube, and at most that of the support
-    vectors. Solves [1]_, in LIBSVM's scaling,
+    Up to `tol`, `nu` is at least the share of the samples outside the tube, and at most that of the
+    support vectors. Solves [1]_, in LIBSVM's scaling,
 
         min 1/2 ||w||^2 + nu S epsilon + sum of C_i max(0, |y_i - f(x_i)| - epsilon)
 
@@ -238,7 +238,7 @@ class NuSVR(RegressionMachine):
         In (0, 1].
     C : float, default=1.0
         Penalty of the loss, > 0; C_i is C times the weight of the sample.
-    kernel : {'linear', 'poly', 'rbf', 'sigmoid', 'precomputed'} or callable, default='rbf'
+    kernel : {'linear', 'poly', 'rbf', 'sigmoid', 'precomputed'}, Kernel or callable, default='rbf'
         As in `SVC`.
     degree : int, default=3
         Degree of the polynomial kernel, >= 0.
@@ -304,6 +304,7 @@ class NuSVR(RegressionMachine):
     """
 
     _svm_type = "nu_svr"
+    _told_by_fit = (*RegressionMachine._told_by_fit, "epsilon_")
 
     def __init__(
         self,

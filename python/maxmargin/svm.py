@@ -33,13 +33,14 @@ class SVC(PairwiseSVM):
         either loss: w of least norm among all with y_i f(x_i) >= 1, an error where there is none.
     loss : {'hinge', 'squared_hinge'}, default='hinge'
         max(0, 1 - y_i f(x_i)), or its square.
-    kernel : {'linear', 'poly', 'rbf', 'sigmoid', 'precomputed'} or callable, default='rbf'
+    kernel : {'linear', 'poly', 'rbf', 'sigmoid', 'precomputed'}, Kernel or callable, default='rbf'
+        One of `maxmargin.kernels`, which has a gamma of its own, or its name:
         x.z; (gamma x.z + coef0)^degree; exp(-gamma ||x - z||^2); tanh(gamma x.z + coef0).
         'precomputed': X is the symmetric matrix of the kernel values of all samples with all;
         `predict` takes the values with all samples of `fit`, or with the support vectors, in the
-        order of `support_`. A callable is given two matrices of samples A and B and returns the
-        values of all rows of A with all of B; it is called on blocks, and its values are kept while
-        `fit` runs.
+        order of `support_`. Another callable is given two matrices of samples A and B and returns
+        the values of all rows of A with all of B; it is called on blocks, and its values are kept
+        while `fit` runs.
     degree : int, default=3
         Degree of the polynomial kernel, >= 0.
     gamma : {'scale', 'auto'} or float, default='scale'
@@ -69,7 +70,7 @@ class SVC(PairwiseSVM):
     probability : bool, default=False
         Whether to calibrate probabilities by cross-validation in five folds (five more fits);
         then there are `predict_proba` and `predict_log_proba`, and `predict` is the most probable
-        class. Every class needs five samples.
+        class (as with LIBSVM's -b 1; scikit-learn's is not). Every class needs five samples.
     random_state : int, numpy Generator, RandomState or None, default=None
         Seed of the folds; None is 0. Nothing else is random.
     n_jobs : int or None, default=None
@@ -200,7 +201,8 @@ class SVC(PairwiseSVM):
 class NuSVC(PairwiseSVM):
     """Nu-support vector classification, one machine for each pair of classes.
 
-    `nu` is at most the share of the margin errors and at least that of the support vectors. Each
+    Up to `tol`, `nu` is at least the share of the margin errors and at most that of the support
+    vectors. Each
     machine solves, for its two classes [1]_, in LIBSVM's scaling,
 
         min 1/2 ||w||^2 - s r + sum of C_i max(0, r - y_i f(x_i)),   f(x) = w.phi(x) + b,
@@ -213,7 +215,7 @@ class NuSVC(PairwiseSVM):
     nu : float, default=0.5
         In (0, 1], and feasible: for every pair of classes at most twice the weight of the lighter
         one over the weight of both.
-    kernel : {'linear', 'poly', 'rbf', 'sigmoid', 'precomputed'} or callable, default='rbf'
+    kernel : {'linear', 'poly', 'rbf', 'sigmoid', 'precomputed'}, Kernel or callable, default='rbf'
         As in `SVC`.
     degree : int, default=3
         Degree of the polynomial kernel, >= 0.
@@ -230,7 +232,8 @@ class NuSVC(PairwiseSVM):
     cache_size : float, default=200
         Budget for kernel rows in MB (2^20 bytes), > 0; two rows are always held.
     class_weight : dict, 'balanced' or None, default=None
-        Factors of C_i by class; 'balanced' is n_samples / (n_classes * count of the class).
+        Factors of C_i by class (which scikit-learn's NuSVC ignores); 'balanced' is
+        n_samples / (n_classes * count of the class).
     verbose : bool, default=False
         Whether to show progress on stderr.
     max_iter : int, default=-1
@@ -257,8 +260,11 @@ class NuSVC(PairwiseSVM):
         The C of the `SVC` with the same decision function, 1 / r.
     certificate_ : Certificate
         Objectives and violation of the machine as it is, after the division by r.
-    classes_, support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, n_iter_, \
-    fit_status_, class_weight_, shape_fit_, n_features_in_, feature_names_in_
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_
+        As in `SVC`.
+    classes_, n_iter_, fit_status_, class_weight_, shape_fit_, probA_, probB_
+        As in `SVC`.
+    n_features_in_, feature_names_in_
         As in `SVC`.
 
     References
@@ -276,6 +282,7 @@ class NuSVC(PairwiseSVM):
 
     _svm_type = "nu_svc"
     _remedy = "greater nu"
+    _told_by_fit = (*PairwiseSVM._told_by_fit, "C_")
 
     def __init__(
         self,

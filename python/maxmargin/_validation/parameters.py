@@ -65,9 +65,11 @@ def check_flag(name: str, value: Any) -> bool:
 
 def check_C(C: Any, *, may_be_infinite: bool = False) -> float:  # noqa: N802
     """Return the penalty as a float > 0."""
-    if may_be_infinite and is_real(C) and math.inf == C:
-        return math.inf
-    return check_real("C", C, above=0)
+    if not may_be_infinite:
+        return check_real("C", C, above=0)
+    if not is_real(C) or not C > 0:
+        raise ValueError(f"C must be a number > 0, or inf for the hard margin, got {shown(C)}")
+    return float(C)
 
 
 def check_nu(nu: Any) -> float:

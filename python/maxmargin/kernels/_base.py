@@ -66,6 +66,8 @@ class Kernel:
         return NotImplemented if second is None else _Sum((self, second))
 
     def __radd__(self, other: Any) -> Kernel:
+        if is_real(other) and other == 0:  # where sum() begins
+            return self
         first = _as_kernel(other)
         return NotImplemented if first is None else _Sum((first, self))
 
@@ -76,6 +78,11 @@ class Kernel:
 
     def __rmul__(self, other: Any) -> Kernel:
         return _Scaled(other, self) if is_real(other) else NotImplemented
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in vars(self):
+            raise AttributeError(f"kernels are immutable: make a new one with another {name}")
+        super().__setattr__(name, value)
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and self._state() == other._state()
