@@ -27,7 +27,7 @@ SLOW_SECONDS = 10.0
 def fit_request(problem, library, options, **more):
     """A request for one timed fit of ``library`` on ``problem``."""
     return {
-        "task": "fit",
+        "task": "fit",  # unless `more` has another
         "library": library,
         "problem": asdict(problem),
         "data_folder": options.data,

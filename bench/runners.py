@@ -305,7 +305,14 @@ def small_fits(request, save):
     )
 
 
-TASKS = {"fit": fit, "small_fits": small_fits}
+def formulation(request, save):
+    """One timed fit of another formulation."""
+    import formulation_fits
+
+    formulation_fits.formulation(request, save)
+
+
+TASKS = {"fit": fit, "small_fits": small_fits, "formulation": formulation}
 
 if __name__ == "__main__":
     request = json.load(sys.stdin)
