@@ -8,7 +8,6 @@ import scipy.sparse as sp
 import runners
 from formulation_problems import Fit, load, problem_of
 
-
 LIBSVM_NUMBERS = {"NuSVC": 1, "OneClassSVM": 2, "SVR": 3, "NuSVR": 4}
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.svm import LinearSVC
 
-from maxmargin import SVC, diagnostics
+from maxmargin import SVC, ConvergenceWarning, diagnostics, kernels
 from oracles import beta_of, kernel, rng, solve_c_svc, two_classes
 
 
@@ -138,3 +140,29 @@ def test_loss_must_be_known():
     X, y = two_classes(20)
     with pytest.raises(ValueError, match="loss must be one of 'hinge', 'squared_hinge'"):
         SVC(loss="hinged").fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("scale", "C", "params"),
+    [(1e4, 1e3, {"kernel": "linear"}), (1e2, 1.0, {"kernel": "poly", "gamma": 1.0})],
+)
+def test_a_soft_loss_is_never_taken_for_the_hard_margin(scale, C, params):
+    r = rng(0)
+    X = r.normal(size=(300, 3)) * scale
+    y = np.where(X[:, 0] + 0.3 * scale * r.normal(size=300) > 0, 1, -1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = SVC(C=C, loss="squared_hinge", max_iter=20_000, **params).fit(X, y)
+    assert np.isfinite(model.decision_function(X)).all()
+
+
+@pytest.mark.parametrize("n", [4, 60, 300, 1000])
+@pytest.mark.parametrize("samples", ["equal", "zero", "constant kernel", "near"])
+def test_classes_with_the_same_image_are_inseparable(n, samples):
+    r = rng(0)
+    X = {"equal": np.ones((n, 2)), "zero": np.zeros((n, 2))}.get(samples, r.normal(size=(n, 2)))
+    if samples == "near":
+        X[1] = X[0] + 1e-12
+    kernel = kernels.Constant(1.0) if samples == "constant kernel" else kernels.RBF(1.0)
+    with pytest.raises(ValueError, match="C=inf, the hard margin, needs classes"):
+        SVC(C=np.inf, kernel=kernel).fit(X, np.arange(n) % 2)

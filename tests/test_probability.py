@@ -74,14 +74,14 @@ def test_coupled_probabilities_minimise_their_objective(n_classes):
 
 def test_folds_hold_out_a_fifth_of_every_class():
     codes = np.repeat([0, 1, 2], [10, 25, 7])
-    found = list(folds(codes, 3))
+    found = list(folds(codes, np.ones(42), 3))
     assert (np.sum(found, axis=0) == 1).all()
     for held_out in found:
         counts = np.bincount(codes[held_out], minlength=3)
         assert counts.tolist()[:2] == [2, 5]
         assert counts[2] in (1, 2)
-    assert all((a == b).all() for a, b in zip(found, folds(codes, 3), strict=True))
-    assert not all((a == b).all() for a, b in zip(found, folds(codes, 4), strict=True))
+    assert all((a == b).all() for a, b in zip(found, folds(codes, np.ones(42), 3), strict=True))
+    assert not all((a == b).all() for a, b in zip(found, folds(codes, np.ones(42), 4), strict=True))
 
 
 @pytest.mark.parametrize("make", [SVC, NuSVC])

@@ -11,7 +11,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
+#include <type_traits>
 
 namespace maxmargin {
 namespace {
@@ -31,6 +33,13 @@ constexpr double kAimOfRefined = 0.7;
 constexpr index_t kLargestOneBlock = 256;
 
 constexpr index_t kPadding = -1;
+
+// Updates of the gradient may have left this share of the tolerance in it.
+constexpr double kDriftShare = 0.01;
+
+// In float32, the violation must halve in so many pair steps.
+constexpr index_t kPatientSteps = 20000;
+constexpr index_t kPatientStepsPerVariable = 20;
 
 // In the dual of the hard margin, sum |beta| / 2 <= 1 / margin^2 wherever the objective is below 0.
 // Two classes are taken for inseparable where that proves the margin to be smaller than the
@@ -55,6 +64,10 @@ template <Real T> class BlockSmo {
     add_start();
     Ends ends = checked_ends();
     for (;;) {
+      if (makes_no_progress(violation_of(ends), solution.n_iter)) {
+        solution.stop_reason = StopReason::imprecise;
+        break;
+      }
       if (violation_of(ends) < aim_) {
         if (shrinker_.is_shrunk()) {
           unshrink();
@@ -73,7 +86,7 @@ template <Real T> class BlockSmo {
                         : solve_on(working_set_.select(state_, ends), violation_of(ends), solution);
       if (!has_moved && !is_unbounded_ && !limit_reached(solution)) {
         if (!shrinker_.is_shrunk()) {
-          solution.stop_reason = refinement_ ? StopReason::imprecise : StopReason::stalled;
+          solution.stop_reason = is_narrow() ? StopReason::imprecise : StopReason::stalled;
           break;
         }
         unshrink(); // the others may still move
@@ -86,8 +99,9 @@ template <Real T> class BlockSmo {
       control_.poll([&] { return progress(solution.n_iter, ends); });
     }
     if (shrinker_.is_shrunk()) unshrink();
-    if (refinement_ && solution.stop_reason != StopReason::converged)
+    if (needs_refinement() && solution.stop_reason != StopReason::converged)
       refinement_->find_true_ends(state_, problem_.linear);
+    solution.is_inexact = needs_refinement();
     ends = checked_ends();
     // Aiming lower than the tolerance, it may have been stopped when it was there.
     if (violation_of(ends) < options_.tol) solution.stop_reason = StopReason::converged;
@@ -134,15 +148,35 @@ template <Real T> class BlockSmo {
     if (!changed_.empty()) kernel_.add_rows(changed_, delta_, state_.gradient.data());
   }
 
+  static constexpr bool is_narrow() { return std::is_same_v<T, float>; }
+
+  // Whether the gradient may be off by more than the tolerance bears: by the rounding of float32
+  // values, or by that of many updates with large float64 ones.
+  bool needs_refinement() const {
+    constexpr double rounding = std::numeric_limits<double>::epsilon() / 2.0;
+    return refinement_ &&
+           (is_narrow() || rounding * travel_ * largest_value_ > kDriftShare * options_.tol);
+  }
+
+  // Whether the violation has stayed for very long at what the rounding of float32 values makes.
+  bool makes_no_progress(double violation, index_t n_iter) {
+    if (!is_narrow()) return false;
+    if (violation < 0.5 * halved_violation_) {
+      halved_violation_ = violation;
+      halved_at_ = n_iter;
+    }
+    return n_iter - halved_at_ > std::max(kPatientSteps, kPatientStepsPerVariable * state_.n);
+  }
+
   // Whether there is no more to do though the violation seems small enough; else `ends` is the true
   // one, which is not.
   bool is_final(Solution& solution, Ends& ends) {
-    if (!refinement_) return true;
+    if (!needs_refinement()) return true;
     refinement_->find_true_ends(state_, problem_.linear);
     ends = checked_ends();
     if (violation_of(ends) < options_.tol) return true;
     if (!refinement_->prepare_to_go_on(state_, problem_.linear, violation_of(ends))) {
-      solution.stop_reason = StopReason::imprecise;
+      solution.stop_reason = is_narrow() ? StopReason::imprecise : StopReason::stalled;
       return true;
     }
     ends = checked_ends();
@@ -173,7 +207,9 @@ template <Real T> class BlockSmo {
     }
     std::copy_n(state_.beta.data(), n, block_.beta.data());
     std::copy_n(state_.gradient.data(), n, block_.gradient.data());
+    const double before = block_.travel;
     solve_inner(aim_, solution);
+    travel_ += block_.travel - before;
     if (std::equal(state_.beta.data(), state_.beta.data() + n, block_.beta.data())) return false;
     std::copy_n(block_.beta.data(), n, state_.beta.data());
     std::copy_n(block_.gradient.data(), n, state_.gradient.data());
@@ -181,14 +217,18 @@ template <Real T> class BlockSmo {
   }
 
   void set_diagonal() {
+    block_.may_be_unbounded = problem_.may_be_unbounded;
     for (index_t k = 0; k < block_.n; ++k) {
       block_.diagonal[k] = static_cast<double>(block_.kernel[k * block_.stride + k]);
       if (!(std::abs(block_.diagonal[k]) < 1e150)) throw NumericError("kernel values overflow");
+      largest_value_ = std::max(largest_value_, std::abs(block_.diagonal[k]));
     }
   }
 
   // Whether the coefficients of the block have grown beyond all measure, where nothing bounds them.
   bool has_run_away() const {
+    if (!problem_.may_be_unbounded) return false;
+    if (block_.is_unbounded) return true;
     double sum = 0.0, widest = 0.0;
     for (index_t k = 0; k < block_.n; ++k) {
       if (std::isinf(block_.upper[k] - block_.lower[k])) sum += std::abs(block_.beta[k]);
@@ -242,6 +282,7 @@ template <Real T> class BlockSmo {
       if (delta == 0.0) continue;
       changed_.push_back(t);
       delta_.push_back(delta);
+      travel_ += std::abs(delta);
       // A variable that came to rest at a bound seldom moves again; a free one does.
       is_free_.push_back(block_.beta[k] > block_.lower[k] && block_.beta[k] < block_.upper[k]);
       state_.beta[t] = block_.beta[k];
@@ -296,6 +337,10 @@ template <Real T> class BlockSmo {
   index_t max_iter_;
   bool in_one_block_;
   bool is_unbounded_ = false;
+  double travel_ = 0.0; // sum of |change| of all variables
+  double largest_value_ = 0.0;
+  double halved_violation_ = HUGE_VAL;
+  index_t halved_at_ = 0; // pair steps
 };
 
 } // namespace

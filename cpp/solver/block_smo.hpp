@@ -13,8 +13,9 @@ namespace maxmargin {
 // Stops when  max_{I_up} -gradient - min_{I_low} -gradient < tol  over each group of variables,
 // I_up being those below their upper bound and I_low those above their lower.
 //
-// With float32 kernel values, `exact` gives the float64 ones by which the result is refined until
-// the violation is the true one; stops as imprecise where that does not lead to the tolerance.
+// `exact` gives the float64 sums by which the result is refined until the violation is the true
+// one, where the kernel values are float32 or the gradient may have drifted; with float32 values,
+// stops as imprecise where that does not lead to the tolerance.
 //
 // Requires kernel.size() == problem.size(). Throws NumericError when kernel values overflow, and
 // Cancelled (or what the hook threw) when the caller stops it.

@@ -32,6 +32,8 @@ struct DualProblem {
   std::vector<double> upper;
   std::vector<double> start; // empty: zero
   index_t second_group = -1; // none
+  // Whether the objective may have no least value, which is then looked for.
+  bool may_be_unbounded = false;
 
   index_t size() const { return static_cast<index_t>(linear.size()); }
   std::vector<Group> groups() const {
@@ -87,6 +89,7 @@ struct Solution {
   std::vector<Interval> intervals; // by group
   index_t n_iter = 0;              // pair steps
   StopReason stop_reason = StopReason::converged;
+  bool is_inexact = false; // the gradient, but for the ends of the intervals
 
   double kkt_violation() const {
     double largest = 0.0;

@@ -3,9 +3,13 @@
 #include "simd/dispatch.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace maxmargin {
 namespace {
+
+// A curvature of no more than this share of the two diagonal elements is rounding.
+constexpr double kFlat = 1e-14;
 
 constexpr index_t kPollInterval = 4096; // pair steps between two looks at the caller's wishes
 
@@ -14,6 +18,8 @@ constexpr index_t kPollInterval = 4096; // pair steps between two looks at the c
 void BlockVariables::resize(index_t size) {
   n = size;
   groups.assign(1, {0, size});
+  is_unbounded = false;
+  travel = 0.0;
   const index_t padded = round_up(size, kLane<double>);
   for (auto* array : {&beta, &gradient, &lower, &upper, &diagonal}) {
     array->resize_discard(padded);
@@ -64,8 +70,13 @@ index_t solve_block(BlockProblem<T>& block, double tol, index_t max_iter, Contro
     const index_t j = begin + partner;
     const T* row_j = block.kernel + j * block.stride;
     double curvature = block.diagonal[i] + block.diagonal[j] - 2.0 * static_cast<double>(row_i[j]);
-    if (!(curvature > 0.0)) curvature = simd::kTau;
     const double room_i = block.upper[i] - beta[i], room_j = beta[j] - block.lower[j];
+    if (block.may_be_unbounded && std::isinf(room_i) && std::isinf(room_j) &&
+        !(curvature > kFlat * (std::abs(block.diagonal[i]) + std::abs(block.diagonal[j])))) {
+      block.is_unbounded = true; // the objective falls for ever along this line
+      break;
+    }
+    if (!(curvature > 0.0)) curvature = simd::kTau;
     const double newton = (up + block.gradient[j]) / curvature;
     const double step = std::min({newton, room_i, room_j});
     const double before_i = beta[i], before_j = beta[j];
@@ -73,6 +84,7 @@ index_t solve_block(BlockProblem<T>& block, double tol, index_t max_iter, Contro
     beta[i] = step == room_i ? block.upper[i] : before_i + step;
     beta[j] = step == room_j ? block.lower[j] : before_j - step;
     if (beta[i] == before_i && beta[j] == before_j) break;
+    block.travel += 2.0 * std::abs(step);
     for (std::size_t g = 0; g < n_groups; ++g) {
       const index_t first = block.groups[g].begin;
       ends[g] = table.update_pair(views[g], block.gradient.data() + first, row_i + first,

@@ -17,6 +17,9 @@ class BlockVariables {
 
   index_t n = 0;
   std::vector<Group> groups; // each begins on a line
+  bool may_be_unbounded = false;
+  bool is_unbounded = false; // a step without end was met
+  double travel = 0.0;       // sum of |step| over all steps and variables
   AlignedBuffer<double> beta, gradient, lower, upper, diagonal;
 };
 

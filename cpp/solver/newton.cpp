@@ -188,6 +188,7 @@ template <Real T> void NewtonStep::apply(BlockProblem<T>& block, const Vector& s
   for (std::size_t k = 0; k < free_.size(); ++k) {
     const index_t t = free_[k];
     rows.push_back(block.kernel + t * block.stride);
+    block.travel += std::abs(step[k]);
     block.beta[t] = std::clamp(block.beta[t] + step[k], block.lower[t], block.upper[t]);
   }
   for (std::size_t i = 0; i < held_.size(); ++i) {

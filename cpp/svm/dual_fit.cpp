@@ -61,7 +61,7 @@ DualFit::DualFit(DualProblem problem, const KernelSource& source, const SolverOp
       is_narrow_ = false;
     }
   }
-  if (!is_narrow_) solve_in<double>(source, nullptr);
+  if (!is_narrow_) solve_in<double>(source, &exact_);
 }
 
 template <Real T> void DualFit::solve_in(const KernelSource& source, const ExactSums* exact) {
@@ -79,7 +79,7 @@ template <Real T> void DualFit::solve_in(const KernelSource& source, const Exact
 
 Certificate DualFit::certify(const std::function<Objectives()>& evaluate) {
   Objectives objectives = evaluate();
-  if (is_narrow_ && !are_sharp(objectives)) {
+  if (solution_.is_inexact && !(is_narrow_ && are_sharp(objectives))) {
     sharpen();
     objectives = evaluate();
   }

@@ -83,9 +83,11 @@ Machine train_nu_svc(const KernelSource& source, std::span<const double> y,
       // What did not stop at the caller's wish is as good as it gets.
       const bool is_callers_stop = certificate.stop_reason == StopReason::time_limit ||
                                    machine.certificate.n_iter == options.max_iter;
-      require_margin(is_done || round == 1 || is_callers_stop ||
-                     machine.certificate.kkt_violation < 1.0);
-      if (!is_stopped && !is_done) machine.certificate.stop_reason = StopReason::stalled;
+      require_margin(is_done || is_callers_stop || machine.certificate.kkt_violation < 1.0);
+      if (is_done)
+        machine.certificate.stop_reason = StopReason::converged;
+      else if (!is_stopped)
+        machine.certificate.stop_reason = StopReason::stalled;
       machine.beta = fit.solution().beta;
       for (double& beta : machine.beta) beta /= r;
       machine.rho /= r;

@@ -33,7 +33,9 @@ Machine train_squared_hinge_svc(KernelSource source, std::span<const double> y,
                                 std::span<const double> C, const SolverOptions& options,
                                 Control& control) {
   source.ridge = ridge_of(C);
-  DualFit fit(dual_of(y, C), source, options, control);
+  DualProblem problem = dual_of(y, C);
+  problem.may_be_unbounded = std::ranges::any_of(C, [](double c) { return std::isinf(c); });
+  DualFit fit(std::move(problem), source, options, control);
   require(fit.solution().stop_reason != StopReason::unbounded,
           "C=inf, the hard margin, needs classes that can be separated, and these cannot");
   Machine machine;

@@ -178,7 +178,9 @@ def values_of_function(function: KernelFunction, A: Matrix, B: Matrix) -> NDArra
     values = np.empty((n_rows, n_columns))
     if n_columns == 0:
         return values
-    columns = B.to_scipy() if isinstance(B, CsrMatrix) else B
+    columns = B.to_scipy() if isinstance(B, CsrMatrix) else B.view()
+    if isinstance(columns, np.ndarray):
+        columns.flags.writeable = False  # they may be the caller's own
     step = max(1, _BLOCK_ELEMENTS // n_columns)
     for begin in range(0, n_rows, step):
         rows = np.arange(begin, min(begin + step, n_rows))

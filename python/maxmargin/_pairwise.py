@@ -126,7 +126,7 @@ class PairwiseSVM(OneVsOneModel):
         values = np.zeros((len(codes), n_classes * (n_classes - 1) // 2))
         seed = 0 if self.random_state is None else _validation.check_seed(self.random_state)
         callback = _validation.check_callback(self.callback)
-        for held_out in _probability.folds(codes, seed):
+        for held_out in _probability.folds(codes, upper, seed):
             rows, others = np.flatnonzero(~held_out & (upper > 0.0)), np.flatnonzero(held_out)
             if kernel.is_given:
                 assert isinstance(samples, np.ndarray)

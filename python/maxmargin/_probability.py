@@ -40,12 +40,15 @@ def check_enough_samples(
         )
 
 
-def folds(codes: NDArray[np.int64], seed: int) -> Iterator[NDArray[np.bool_]]:
-    """Yield, for every fold, which samples are held out: a fifth of every class."""
+def folds(
+    codes: NDArray[np.int64], weight: NDArray[np.float64], seed: int
+) -> Iterator[NDArray[np.bool_]]:
+    """Yield, for every fold, which samples are held out: a fifth of those of every class that have
+    a weight."""
     rng = np.random.default_rng(seed)
-    fold = np.empty(len(codes), dtype=np.int64)
+    fold = np.full(len(codes), -1)
     for code in range(int(codes.max()) + 1):
-        members = np.flatnonzero(codes == code)
+        members = np.flatnonzero((codes == code) & (weight > 0.0))
         fold[rng.permutation(members)] = np.arange(len(members)) % N_FOLDS
     for k in range(N_FOLDS):
         yield fold == k

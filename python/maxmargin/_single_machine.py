@@ -15,8 +15,8 @@ from maxmargin._sparse import Matrix, weighted_row_sum
 class SingleMachine(KernelMachine):
     """What follows from the machine f(x) = sum of dual_coef_i K(x_i, x) + intercept."""
 
-    def _fit_machine(self, X: Any, matrix: Matrix, training: Training, train: Train) -> float:
-        """Train and keep the model; return what nu stands for."""
+    def _fit_machine(self, X: Any, matrix: Matrix, training: Training, train: Train) -> None:
+        """Train and keep the model."""
         result, certificate = self._run(train, training)
         self._cache = {}
         self._kernel_params = training.kernel
@@ -27,8 +27,11 @@ class SingleMachine(KernelMachine):
         self.support_: NDArray[np.int64] = result["support"]
         self.n_iter_ = int(result["n_iter"][0])
         self.shape_fit_ = matrix.shape
+        self._set_counterpart(float(result["counterpart"][0]))
         self._record_certificate(certificate)
-        return float(result["counterpart"][0])
+
+    def _set_counterpart(self, counterpart: float) -> None:
+        """Keep what nu stands for."""
 
     @property
     def n_support_(self) -> NDArray[np.int64]:

@@ -320,7 +320,7 @@ def _row_numbers(vectors: CsrMatrix) -> NDArray[np.float64]:
     numbers = _to_dense(vectors)[:, 0] if vectors.n_cols == 1 else np.empty(0)
     if (
         len(numbers) != vectors.shape[0]
-        or not ((numbers >= 1) & (numbers == numbers.round())).all()
+        or not ((numbers >= 1) & (numbers < 2**53) & (numbers == numbers.round())).all()
     ):
         raise ValueError(
             "support vectors of a precomputed kernel must be row numbers, 0:1 for the first"

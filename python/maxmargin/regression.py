@@ -62,7 +62,7 @@ class RegressionMachine(SingleMachine, Regressor):
         weight = _validation.check_sample_weight(sample_weight, matrix.shape[0])
         upper = _validation.weighted_bounds(C, weight)
         samples, training = self._prepare(matrix, training)
-        counterpart = self._fit_machine(
+        self._fit_machine(
             X,
             matrix,
             training,
@@ -77,15 +77,11 @@ class RegressionMachine(SingleMachine, Regressor):
                 callback,
             ),
         )
-        self._set_counterpart(counterpart)
         return self
 
     def _check_tube(self) -> tuple[float, float | None]:
         """Return epsilon, and nu if it takes the place of epsilon."""
         raise NotImplementedError
-
-    def _set_counterpart(self, counterpart: float) -> None:
-        """Keep what nu stands for."""
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Return f(x) of every sample, shape (n_samples,).

@@ -118,13 +118,13 @@ class PowerSum(Kernel):
     Parameters
     ----------
     degree : int, default=3
-        >= 1.
+        From 1 to 1000.
     """
 
     _parameters = ("degree",)
 
     def __init__(self, degree: int = 3) -> None:
-        self.degree = _validation.check_integer("degree", degree, at_least=1)
+        self.degree = _validation.check_integer("degree", degree, at_least=1, at_most=1000)
 
     def _core_steps(self) -> Steps:
         return [(KernelParams("power_sum", degree=self.degree), 1.0)]
