@@ -29,7 +29,7 @@ COLUMNS = {
 }
 LIBSVM_CALLS = "LIBSVM predicts row by row, on one thread."
 RATIO_KEYS = {"peer / ours": "over_fastest", "LIBSVM / ours": "over_libsvm"}
-KEY_SETTINGS = ("tol", "C", "gamma", "threads", "cache_mb", "repeats", "timeout")
+KEY_SETTINGS = ("tol", "C", "gamma", "threads", "cache_mb", "repeats")
 PHASE_TITLES = {"fit": "train", "predict": "predict"}
 
 
@@ -37,6 +37,7 @@ PHASE_TITLES = {"fit": "train", "predict": "predict"}
 class Group:
     machine: dict
     settings: dict
+    commits: list = field(default_factory=list)
     fits: list = field(default_factory=list)
     predictions: list = field(default_factory=list)
 
@@ -51,12 +52,14 @@ def groups(runs):
         libraries = list(run["results"][0]["libraries"])
         key = repr(([settings[name] for name in KEY_SETTINGS], identity(machine), libraries))
         group = found.setdefault(key, Group(machine, settings))
+        is_used = False
         for result in run["results"]:
             outcomes = result["libraries"].values()
-            has_predictions = any(one["predict_seconds"] for one in outcomes)
-            _add(group.fits, result)
-            if has_predictions:
-                _add(group.predictions, result)
+            is_used |= _add(group.fits, result)
+            if any(one["predict_seconds"] for one in outcomes):
+                is_used |= _add(group.predictions, result)
+        if is_used and report.commit_of(machine) not in group.commits:
+            group.commits.append(report.commit_of(machine))
     return list(found.values())
 
 
@@ -66,8 +69,11 @@ def identity(machine):
 
 
 def _add(results, result):
-    if all(result["problem"]["name"] != one["problem"]["name"] for one in results):
+    """Append a result unless the problem has one; return whether it was appended."""
+    is_new = all(result["problem"]["name"] != one["problem"]["name"] for one in results)
+    if is_new:
         results.append(result)
+    return is_new
 
 
 # --- README ------------------------------------------------------------------------------------
@@ -94,7 +100,7 @@ def readme_region(runs):
             comparison(with_predictions.predictions, "predict"),
         ]
     link = "All tables: [docs/benchmarks.md](docs/benchmarks.md)."
-    parts.append(f"{software(first.machine)}{warning(first.machine)} {link}")
+    parts.append(f"{software(first.machine, first.commits)}{warning(first.machine)} {link}")
     return page(parts)
 
 
@@ -139,15 +145,16 @@ def conditions(settings):
     return (
         f"`tol={settings['tol']:g}`, {settings['threads']} threads where a library has them, "
         f"{settings['cache_mb']:,} MB of cache each{changed}; {runs}, in fresh processes "
-        f"and in turn, stopped after {settings['timeout']:g} s."
+        "and in turn; > stands before the limit at which a fit was stopped."
     )
 
 
-def software(machine):
-    """Date and versions."""
+def software(machine, commits=()):
+    """Date and versions; of several commits, all."""
+    shown = ", ".join(commits or [report.commit_of(machine)])
     return (
         f"Measured {machine.get('date', 'on an unknown date')} at commit "
-        f"{report.commit_of(machine)} (compiler {machine.get('compiler', 'unknown')}): "
+        f"{shown} (compiler {machine.get('compiler', 'unknown')}): "
         f"{report.versions_of(machine)}, Python {machine['python']}, "
         f"{machine['memory_gb']} GB of memory."
     )
@@ -312,7 +319,7 @@ def full_page(runs):
     for group in groups(runs):
         picture = [] if shown else ["![Seconds to train, by library and problem](benchmarks.svg)"]
         title = settings_title(group.settings)
-        where = _measured(group.machine, group.settings, runs[0]["machine"])
+        where = _measured(group.machine, group.settings, runs[0]["machine"], group.commits)
         fits = {(title, result["problem"]["name"]) for result in group.fits}
         if not fits <= shown:  # a run for the sake of prediction repeats no table
             parts += _training_sections(group, title, [where, *picture])
@@ -328,11 +335,15 @@ def full_page(runs):
     return page(parts) + "\n"
 
 
-def _measured(machine, settings, first):
-    """Settings, and machine and versions where they are not those at the top of the page."""
-    same = machine is not first and software(machine) == software(first)
-    where = "" if same else f" On {place(machine)}. {software(machine)}"
-    return f"Settings: {report.settings_line(settings)}.{where}{warning(machine)}"
+def _measured(machine, settings, first, commits=()):
+    """Settings, and machine and versions where they are not those at the top of the page.
+
+    Of several runs, at several commits, the time limits may differ.
+    """
+    same = machine is not first and software(machine, commits) == software(first)
+    where = "" if same else f" On {place(machine)}. {software(machine, commits)}"
+    line = report.settings_line(settings, has_timeout=not commits)
+    return f"Settings: {line}.{where}{warning(machine)}"
 
 
 def settings_title(settings):

@@ -140,13 +140,13 @@ def load_warning(machine):
     return f"BUSY: other processes took {busy:.1f} CPUs, so that these seconds are not to be quoted"
 
 
-def settings_line(settings):
+def settings_line(settings, has_timeout=True):
     sizes = settings["cache_mb"]
     sizes = ", ".join(map(str, sizes)) if isinstance(sizes, list) else sizes
     return (
         f"tol {settings['tol']:g}, cache {sizes} MB, threads {settings['threads']}, "
-        f"repeats {settings['repeats']}, timeout {settings['timeout']:g} s"
-    )
+        f"repeats {settings['repeats']}"
+    ) + (f", timeout {settings['timeout']:g} s" if has_timeout else "")
 
 
 def progress(text):

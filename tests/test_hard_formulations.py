@@ -1,0 +1,191 @@
+"""Inputs of public bug reports (the cases B..) that concern the formulations beside C-SVC."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from maxmargin import (
+    SVR,
+    ConvergenceWarning,
+    NuSVC,
+    NuSVR,
+    OneClassSVM,
+)
+from oracles import rng, two_classes
+
+MAKE = {
+    "NuSVC": lambda **k: NuSVC(nu=0.5, **k),
+    "SVR": lambda **k: SVR(**k),
+    "NuSVR": lambda **k: NuSVR(**k),
+    "OneClassSVM": lambda **k: OneClassSVM(nu=0.5, **k),
+}
+
+
+def data(name, n=40, d=6):
+    X = rng(0).normal(size=(n, d))
+    return X, (X[:, 0] > 0).astype(int) if name == "NuSVC" else X[:, 0] + X[:, 1] ** 2
+
+
+def values_of(model, X):
+    return model.predict(X) if isinstance(model, (SVR, NuSVR)) else model.decision_function(X)
+
+
+def test_b03_one_class_is_refused_by_classifiers_only():
+    with pytest.raises(ValueError, match="one class"):
+        NuSVC().fit(np.eye(4), [7] * 4)
+    assert OneClassSVM().fit(np.eye(4)).predict(np.eye(4)).shape == (4,)
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
+@pytest.mark.parametrize("name", MAKE)
+def test_b04_the_scale_of_the_samples_does_not_matter(name, scale):
+    X, y = data(name)
+    plain = MAKE[name](gamma=0.2, tol=1e-8).fit(X, y)
+    scaled = MAKE[name](gamma=0.2 / scale**2, tol=1e-8).fit(X * scale, y)
+    np.testing.assert_allclose(values_of(scaled, X * scale), values_of(plain, X), atol=1e-6)
+    moved = MAKE[name](gamma=0.2, tol=1e-8).fit(X + 1e6, y)
+    np.testing.assert_allclose(values_of(moved, X + 1e6), values_of(plain, X), atol=1e-5)
+
+
+@pytest.mark.parametrize("name", MAKE)
+def test_b07_overflow_is_an_error_or_a_finite_model(name):
+    X, y = data(name, n=60, d=20)
+    for params in ({"degree": 10, "gamma": 1.0}, {"degree": 30, "gamma": 25.0}, {"degree": 300}):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            try:
+                model = MAKE[name](kernel="poly", max_iter=20_000, **params)
+                model.fit((5 * X).astype(np.float32), y)
+            except ValueError as error:
+                assert any(word in str(error) for word in ("overflow", "margin is 0"))  # noqa: PT017
+            else:
+                assert np.isfinite(model.dual_coef_).all()
+                assert np.isfinite(model.intercept_).all()
+
+
+@pytest.mark.parametrize("name", MAKE)
+def test_b09_an_indefinite_kernel_ends(name):
+    X, y = data(name, n=30, d=2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = MAKE[name](kernel="sigmoid", gamma=1.0, coef0=-1.0).fit(X, y)
+    assert np.isfinite(values_of(model, X)).all()
+    if name == "OneClassSVM":
+        assert set(model.predict(X)) <= {-1, 1}
+
+
+@pytest.mark.parametrize("name", MAKE)
+def test_b19_b21_the_form_of_the_samples_does_not_matter(name):
+    X, y = data(name)
+    X = np.where(np.abs(X) > 0.5, X, 0.0)
+    X[5] = 0.0
+    big = np.zeros((80, 12))
+    big[::2, ::2] = X
+    read_only = X.copy()
+    read_only.flags.writeable = False
+    forms = [np.asfortranarray(X), read_only, big[::2, ::2], X[::-1][::-1], X.astype(">f8"),
+             X.astype(object), X.tolist()]  # fmt: skip
+    make = lambda: MAKE[name](gamma=0.2, tol=1e-8)  # noqa: E731
+    known = values_of(make().fit(X, y), X)
+    for form in forms:
+        assert values_of(make().fit(form, y), X).tobytes() == known.tobytes()
+    narrow = values_of(make().fit(X.astype("f4"), y), X)
+    np.testing.assert_allclose(narrow, known, atol=1e-4)
+    S = sp.csr_matrix(X)
+    twice = sp.csr_matrix(
+        (np.repeat(S.data / 2, 2), np.repeat(S.indices, 2), S.indptr * 2), shape=S.shape
+    )
+    unsorted = S.copy()
+    for i in range(len(X)):
+        row = slice(*S.indptr[i : i + 2])
+        unsorted.indices[row], unsorted.data[row] = S.indices[row][::-1], S.data[row][::-1]
+    unsorted.has_sorted_indices = False
+    for form in (S, S.tocsc(), S.tocoo(), twice, unsorted):
+        before = form.copy()
+        np.testing.assert_allclose(values_of(make().fit(form, y), form), known, atol=1e-7)
+        assert (before != form).nnz == 0
+
+
+@pytest.mark.parametrize("name", MAKE)
+def test_b22_shapes(name):
+    X, y = data(name, n=30, d=3)
+    make = MAKE[name]
+    for bad in (np.empty((4, 0)), np.empty((0, 2)), np.ones(4)):
+        with pytest.raises(ValueError, match=r"0 (feature|sample)|2D"):
+            make().fit(bad, np.arange(len(bad)) % 2)
+    model = make().fit(X, y)
+    predict = model.predict
+    for bad in (X[:, :2], np.c_[X, X], np.empty((0, 3)), X[0]):
+        with pytest.raises(ValueError, match=r"features|sample|2D"):
+            predict(bad)
+    if name != "OneClassSVM":
+        with pytest.raises(ValueError, match="29"):
+            make().fit(X, y[:29])
+    for value in (np.nan, np.inf):
+        spoilt = X.copy()
+        spoilt[4, 1] = value
+        for call in (lambda A: make().fit(A, y), predict):
+            with pytest.raises(ValueError, match="row 4, column 1"):
+                call(spoilt)
+    assert make().fit(X[:, :1], y).predict(X[:, :1]).shape == (30,)
+
+
+@pytest.mark.parametrize("name", MAKE)
+def test_b23_the_cache_does_not_change_a_bit(name):
+    X, y = data(name, n=700)
+    models = [MAKE[name](gamma=0.2, cache_size=mb).fit(X, y) for mb in (1e-9, 0.1, 1.0, 5000.0, 1e7)]
+    for model in models[1:]:
+        assert model.dual_coef_.tobytes() == models[0].dual_coef_.tobytes()
+        assert model.intercept_.tobytes() == models[0].intercept_.tobytes()
+
+
+@pytest.mark.parametrize("name", MAKE)
+def test_b26_a_model_of_few_iterations_is_usable(name):
+    X, y = data(name, n=300, d=2)
+    if name == "NuSVC":
+        y = two_classes(300)[1]
+    objectives = []
+    for max_iter in (0, 1, 10, 100, -1):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model = MAKE[name](gamma=5.0, max_iter=max_iter, tol=1e-4).fit(X, y)
+        warned = any(issubclass(w.category, ConvergenceWarning) for w in caught)
+        assert warned == (not model.certificate_.converged)
+        assert np.isfinite(values_of(model, X)).all()
+        if max_iter >= 0:
+            assert np.all(model.n_iter_ <= max_iter)
+        objectives.append(model.certificate_.dual_objective)
+    if name != "NuSVC":  # whose scale changes with the margin
+        assert (np.diff(objectives) <= 1e-9).all()
+
+
+def test_b32_ctrl_c_ends_a_fit_and_leaves_the_process_healthy():
+    code = """
+import signal, threading, time
+import numpy as np
+from maxmargin import SVR
+X = np.random.default_rng(0).normal(size=(6000, 20))
+z = np.random.default_rng(1).normal(size=6000)
+threading.Timer(0.5, lambda: signal.raise_signal(signal.SIGINT)).start()
+model, begin = SVR(C=1e5, gamma=0.5, tol=1e-9, epsilon=0.0), time.perf_counter()
+try:
+    model.fit(X, z)
+except KeyboardInterrupt:
+    pass
+else:
+    raise SystemExit("not interrupted")
+assert time.perf_counter() - begin < 20
+assert not hasattr(model, "support_")
+SVR().fit(X[:50], z[:50])
+print("healthy")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.stdout.strip() == "healthy", done.stderr
