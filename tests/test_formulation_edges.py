@@ -176,3 +176,31 @@ def test_certificates_do_not_drift_where_the_samples_lie_far_off(n):
         model.fit(X, y)
     again = diagnostics.certificate(model, X, y)
     assert model.certificate_.kkt_violation == pytest.approx(again.kkt_violation, abs=5e-4)
+
+
+@pytest.mark.parametrize("n", [60, 300, 3000])
+@pytest.mark.parametrize("name", ["SVC", "squared", "hard", "NuSVC", "SVR", "NuSVR"])
+def test_an_offset_of_the_samples_changes_no_linear_machine(name, n):
+    """The coefficients sum up to 0, so that samples are centred for the linear kernel too."""
+    r = rng(0)
+    X = r.normal(size=(n, 4))
+    f = X @ [1.0, -0.5, 0.2, 0.0]
+    y = np.where(f + 0.5 * r.normal(size=n) > 0, 1, -1)
+    make = {
+        "SVC": lambda: SVC(kernel="linear", tol=1e-6),
+        "squared": lambda: SVC(kernel="linear", loss="squared_hinge", tol=1e-6),
+        "hard": lambda: SVC(kernel="linear", C=np.inf, tol=1e-6),
+        "NuSVC": lambda: NuSVC(kernel="linear", nu=0.6, tol=1e-6),
+        "SVR": lambda: SVR(kernel="linear", tol=1e-6),
+        "NuSVR": lambda: NuSVR(kernel="linear", tol=1e-6),
+    }[name]
+    target = f + 0.1 * y if name.endswith("SVR") else y
+    if name == "hard":
+        keep = np.abs(f) > 0.2
+        X, target = X[keep], np.where(f[keep] > 0, 1, -1)
+    plain, moved = make().fit(X, target), make().fit(X + 1e6, target)
+    assert moved.certificate_.converged
+    np.testing.assert_allclose(moved.coef_, plain.coef_, atol=1e-4 * np.abs(plain.coef_).max())
+    values = plain.predict(X) if name.endswith("SVR") else plain.decision_function(X)
+    others = moved.predict(X + 1e6) if name.endswith("SVR") else moved.decision_function(X + 1e6)
+    np.testing.assert_allclose(others, values, atol=1e-3 * np.abs(values).max())

@@ -139,7 +139,9 @@ def test_b22_shapes(name):
 @pytest.mark.parametrize("name", MAKE)
 def test_b23_the_cache_does_not_change_a_bit(name):
     X, y = data(name, n=700)
-    models = [MAKE[name](gamma=0.2, cache_size=mb).fit(X, y) for mb in (1e-9, 0.1, 1.0, 5000.0, 1e7)]
+    models = [
+        MAKE[name](gamma=0.2, cache_size=mb).fit(X, y) for mb in (1e-9, 0.1, 1.0, 5000.0, 1e7)
+    ]
     for model in models[1:]:
         assert model.dual_coef_.tobytes() == models[0].dual_coef_.tobytes()
         assert model.intercept_.tobytes() == models[0].intercept_.tobytes()

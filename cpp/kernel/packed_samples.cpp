@@ -88,12 +88,14 @@ template <Real T> class PrecomputedSamples final : public PackedSamples<T> {
 
 } // namespace
 
-PackingPlan::PackingPlan(const MatrixView& samples, const KernelParams& params)
+PackingPlan::PackingPlan(const MatrixView& samples, const KernelParams& params, bool sums_to_zero)
     : X(samples), kernel(params) {
   if (is_precomputed()) return;
   density = density_of(samples);
   is_sparse = packs_sparse(samples, density);
-  scaling = scaling_of(samples, !is_sparse && is_translation_invariant(params));
+  const bool may_centre =
+      is_translation_invariant(params) || (sums_to_zero && params.type == KernelType::linear);
+  scaling = scaling_of(samples, !is_sparse && may_centre);
   if (is_sparse) order = FeatureOrder(samples);
 }
 
@@ -101,6 +103,30 @@ double PackingPlan::products_per_value() const {
   if (is_precomputed()) return 1.0;
   if (!is_sparse) return static_cast<double>(n_cols(X));
   return density * static_cast<double>(n_cols(X));
+}
+
+// sum_j c_j x_j.z = sum_j c_j (x_j - m).(z - m) + sum_j c_j (x_j - m).m  for sum c = 0.
+double PackingPlan::level_shift(std::span<const index_t> samples,
+                                std::span<const double> coef) const {
+  double shift = 0.0;
+  if (kernel.type != KernelType::linear || scaling.centre.empty()) return shift;
+  const auto& m = scaling.centre;
+  double zero = 0.0; // (0 - m).m, what a feature that is not stored begins with
+  if (maxmargin::is_sparse(X))
+    for (const double c : m) zero -= c * c;
+  std::visit(
+      [&](const auto& view) {
+        constexpr bool is_stored = is_dense<std::decay_t<decltype(view)>>;
+        for (std::size_t j = 0; j < samples.size(); ++j) {
+          if (coef[j] == 0.0) continue;
+          shift += coef[j] * zero;
+          for_each_feature<double>(view, samples[j], Scaling{}, [&](index_t k, double x) {
+            shift += coef[j] * (is_stored ? x - m[k] : x) * m[k];
+          });
+        }
+      },
+      X);
+  return shift;
 }
 
 template <Real T>

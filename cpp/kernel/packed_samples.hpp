@@ -18,10 +18,16 @@ inline constexpr index_t kSegmentLane = kLane<float>;
 // How samples are packed for a kernel, found out once for any number of packings of them. The
 // samples must outlive it.
 struct PackingPlan {
-  PackingPlan(const MatrixView& X, const KernelParams& kernel);
+  // Where the coefficients of all sums of kernel values will sum up to zero, samples may be centred
+  // for the linear kernel too: all such sums then change by the same number (level_shift).
+  PackingPlan(const MatrixView& X, const KernelParams& kernel, bool sums_to_zero = false);
 
   // Multiplications that one kernel value takes on average, before the kernel's own function.
   double products_per_value() const;
+
+  // By how much sums of the samples' own kernel values exceed those of the packed ones, where the
+  // coefficients of the given samples sum up to zero.
+  double level_shift(std::span<const index_t> samples, std::span<const double> coef) const;
 
   // X holds the values of all samples with all.
   bool is_precomputed() const { return kernel.type == KernelType::precomputed; }

@@ -49,7 +49,7 @@ class OneVsOne {
       : C_(C), options_(options), control_(control),
         has_ridge_(options.loss == Loss::squared_hinge || std::isinf(*std::ranges::max_element(C))),
         threads_(thread_count(options.threads)),
-        samples_(X, members_of(y, n_classes, C), kernel, threads_, control) {
+        samples_(X, members_of(y, n_classes, C), kernel, true, threads_, control) {
     for (index_t a = 0; a < n_classes; ++a)
       for (index_t b = a + 1; b < n_classes; ++b) pairs_.push_back({a, b});
     TrainingOptions training = options;
@@ -115,6 +115,13 @@ class OneVsOne {
     const KernelOptions kernel{cache_bytes, threads, kernel_.in_float32, kernel_.float32_error,
                                whole_matrix};
     const KernelSource source{samples_, segments, kernel};
+    Machine machine = train_on(source, y, C, pair);
+    machine.rho += samples_.level_shift(segments, machine.beta);
+    return machine;
+  }
+
+  Machine train_on(const KernelSource& source, std::span<const double> y, std::span<const double> C,
+                   const Pair& pair) {
     if (has_ridge_) return train_squared_hinge_svc(source, y, C, options_.solver, control_);
     if (!options_.nu) return train_c_svc(source, y, C, options_.solver, control_);
     return train_nu_svc(source, y, C, *options_.nu, samples_.n_columns(pair.first), options_.solver,

@@ -19,8 +19,9 @@ std::vector<index_t> rows_of_weight(std::span<const double> C) {
 } // namespace
 
 WholeSet::WholeSet(const MatrixView& X, std::span<const double> C, const KernelParams& kernel,
-                   const TrainingOptions& options, Control& control)
-    : samples_(X, {rows_of_weight(C)}, kernel, thread_count(options.threads), control),
+                   bool sums_to_zero, const TrainingOptions& options, Control& control)
+    : samples_(X, {rows_of_weight(C)}, kernel, sums_to_zero, thread_count(options.threads),
+               control),
       kernel_(kernel_options_for(samples_, static_cast<index_t>(samples_.segment(0).size()),
                                  *std::max_element(C.begin(), C.end()), options)) {}
 
@@ -39,7 +40,7 @@ SingleFit WholeSet::fit_of(const Machine& machine) const {
       fit.support.push_back(rows[k]);
       fit.dual_coef.push_back(machine.beta[k]);
     }
-  fit.rho = machine.rho;
+  fit.rho = machine.rho + samples_.level_shift(kSegments, machine.beta);
   fit.counterpart = machine.counterpart;
   fit.certificate = machine.certificate;
   return fit;

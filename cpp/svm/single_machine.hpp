@@ -10,8 +10,9 @@ namespace maxmargin {
 // The rows of positive weight of a training set, all in one segment.
 class WholeSet {
  public:
+  // `sums_to_zero`: the coefficients of the machine will.
   WholeSet(const MatrixView& X, std::span<const double> C, const KernelParams& kernel,
-           const TrainingOptions& options, Control& control);
+           bool sums_to_zero, const TrainingOptions& options, Control& control);
 
   KernelSource source(Fold fold) const { return {samples_, kSegments, kernel_, fold}; }
 

@@ -67,7 +67,7 @@ struct Regression {
 SingleFit train_svr(const MatrixView& X, std::span<const double> z, std::span<const double> C,
                     double epsilon, const KernelParams& kernel, const TrainingOptions& options,
                     Control& control) {
-  const WholeSet set(X, C, kernel, options, control);
+  const WholeSet set(X, C, kernel, true, options, control);
   const Regression regression(set, z, C);
   DualFit fit(regression.dual(epsilon), set.source(Fold::twofold), options.solver, control);
   Machine machine;
@@ -85,7 +85,7 @@ SingleFit train_svr(const MatrixView& X, std::span<const double> z, std::span<co
 SingleFit train_nu_svr(const MatrixView& X, std::span<const double> z, std::span<const double> C,
                        double nu, const KernelParams& kernel, const TrainingOptions& options,
                        Control& control) {
-  const WholeSet set(X, C, kernel, options, control);
+  const WholeSet set(X, C, kernel, true, options, control);
   const Regression regression(set, z, C);
   const double price = nu * std::accumulate(C.begin(), C.end(), 0.0);
   DualProblem problem = regression.dual(0.0);

@@ -28,9 +28,10 @@ std::vector<T> kernel_of(const PackingPlan& plan, const std::vector<index_t>& sa
 } // namespace
 
 TrainingSamples::TrainingSamples(const MatrixView& X, std::vector<std::vector<index_t>> segments,
-                                 const KernelParams& kernel, int threads, Control& control)
-    : plan_(X, kernel), segments_(std::move(segments)), threads_(threads), control_(control),
-      float_(segments_.size()), double_(segments_.size()) {}
+                                 const KernelParams& kernel, bool sums_to_zero, int threads,
+                                 Control& control)
+    : plan_(X, kernel, sums_to_zero), segments_(std::move(segments)), threads_(threads),
+      control_(control), float_(segments_.size()), double_(segments_.size()) {}
 
 template <Real T> TrainingSamples::Packed<T>& TrainingSamples::packed() const {
   if constexpr (std::is_same_v<T, float>)
@@ -102,6 +103,17 @@ ExactSums TrainingSamples::exact_sums(std::span<const index_t> segments, int thr
         segments_[s].back());
   }
   return ExactSums(plan_, std::move(sample_of), threads, control_);
+}
+
+double TrainingSamples::level_shift(std::span<const index_t> segments,
+                                    std::span<const double> beta) const {
+  double shift = 0.0;
+  index_t begin = 0;
+  for (const index_t s : segments) {
+    shift += plan_.level_shift(segments_[s], beta.subspan(begin, segments_[s].size()));
+    begin += n_columns(s);
+  }
+  return shift;
 }
 
 double TrainingSamples::float32_error() const {

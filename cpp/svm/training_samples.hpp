@@ -12,11 +12,12 @@
 namespace maxmargin {
 
 // The samples of a training set in segments (its classes), packed when first asked for in a type.
-// The samples must outlive it. May be asked by several threads at a time.
+// The samples must outlive it. May be asked by several threads at a time. `sums_to_zero` as in
+// PackingPlan.
 class TrainingSamples {
  public:
   TrainingSamples(const MatrixView& X, std::vector<std::vector<index_t>> segments,
-                  const KernelParams& kernel, int threads, Control& control);
+                  const KernelParams& kernel, bool sums_to_zero, int threads, Control& control);
 
   const std::vector<index_t>& segment(index_t s) const { return segments_[s]; }
   index_t n_segments() const { return static_cast<index_t>(segments_.size()); }
@@ -39,6 +40,9 @@ class TrainingSamples {
 
   // For the columns of rows(segments).
   ExactSums exact_sums(std::span<const index_t> segments, int threads) const;
+
+  // What a level of sums of kernel values is to be raised by; beta by column of rows(segments).
+  double level_shift(std::span<const index_t> segments, std::span<const double> beta) const;
 
   // About how far float32 kernel values are off: measured on a few samples, and at least the
   // rounding of the largest of their values.
