@@ -87,11 +87,12 @@ def busy_cpus(seconds=0.5):
 def write_json(benchmark, options, machine, content):
     """Write what a command measured to ``--json``, if given.
 
-    The name of the data folder stays out: it says nothing on another machine.
+    The names of files and of the data folder stay out: they say nothing on another machine.
     """
     if not options.json:
         return
-    settings = {key: value for key, value in vars(options).items() if key not in ("json", "data")}
+    paths = ("json", "data", "svg")
+    settings = {key: value for key, value in vars(options).items() if key not in paths}
     everything = {"benchmark": benchmark, "machine": machine, "settings": settings, **content}
     write_text(options.json, json.dumps(everything, indent=1) + "\n")
 
