@@ -1,7 +1,5 @@
 """One fit of another formulation than C-SVC in a child process; runners.py calls it."""
 
-import json
-
 import numpy as np
 import scipy.sparse as sp
 
@@ -110,6 +108,6 @@ def formulation(request, save):
             "d": data.X.shape[1],
             "fit_seconds": seconds,
             "n_support": len(support),
-            **json.loads(json.dumps(fit.info())),
+            **fit.info(),
         }
     )

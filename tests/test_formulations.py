@@ -13,7 +13,7 @@ from libsvm import svm
 
 from libsvm_files import sparse_samples, svmutil
 from maxmargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM
-from oracles import kernel, rng, two_classes
+from oracles import beta_of, kernel, rng, two_classes
 
 GAMMA = 0.3
 
@@ -22,12 +22,6 @@ def regression_data(n=120, d=4, seed=0):
     r = rng(seed)
     X = r.normal(size=(n, d))
     return X, np.sin(X[:, 0]) + 0.5 * X[:, 1] ** 2 + 0.2 * r.normal(size=n)
-
-
-def beta_of(model, n):
-    beta = np.zeros(n)
-    beta[model.support_] = model.dual_coef_[0]
-    return beta
 
 
 def libsvm_fit(X, y, options):

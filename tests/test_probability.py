@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from libsvm import svmutil
 from scipy.optimize import minimize
 
-from maxmargin import SVC, NuSVC
+from maxmargin import SVC, NuSVC, _core
 from maxmargin._probability import _coupled, fit_sigmoid, folds, probabilities
 from maxmargin.io import load_model, save_model
 from oracles import rng, two_classes
@@ -180,3 +180,20 @@ def test_probabilities_of_far_values_stay_inside():
     p = probabilities(np.array([[1e308], [-1e308], [0.0]]), np.array([[-1.0], [0.0]]), 2)
     assert (p > 0).all()
     assert (p < 1).all()
+
+
+def test_a_fold_that_overflows_is_a_value_error(monkeypatch):
+    X, y = blobs(60)
+    fit, calls = _core.svc_fit, []
+
+    def fails_in_a_fold(*args):
+        calls.append(1)
+        if len(calls) == 3:
+            raise _core.NumericError("kernel values overflow")
+        return fit(*args)
+
+    monkeypatch.setattr(_core, "svc_fit", fails_in_a_fold)
+    model = SVC(probability=True)
+    with pytest.raises(ValueError, match="overflows on these data"):
+        model.fit(X, y)
+    assert not hasattr(model, "support_")

@@ -115,7 +115,7 @@ class KernelMachine(BaseEstimator):
         start = time.perf_counter()
         line = ProgressLine(then=training.callback) if training.verbose else None
         try:
-            result = _finite(train, line or training.callback, training.kernel)
+            result = finite_solution(train, line or training.callback, training.kernel)
             certificate = certificate_of(result, time.perf_counter() - start)
             if line is not None:
                 line.show(dataclasses.asdict(certificate))
@@ -295,7 +295,10 @@ class KernelMachine(BaseEstimator):
             return super().__getattribute__(name)
 
 
-def _finite(train: Train, callback: Callback | None, kernel: KernelParams) -> dict[str, Any]:
+def finite_solution(
+    train: Train, callback: Callback | None, kernel: KernelParams
+) -> dict[str, Any]:
+    """Return the core's solution, or say that the kernel leaves the range of float64."""
     try:
         result = train(callback)
     except _core.NumericError as error:

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from maxmargin import _core, _one_vs_one, _probability, _validation
 from maxmargin._base import Classifier
-from maxmargin._kernel import KernelParams
 from maxmargin._kernel_machine import KernelMachine
 from maxmargin._sparse import Matrix
 from maxmargin._wording import shown
@@ -45,7 +44,6 @@ class OneVsOneModel(KernelMachine, Classifier):
         dual_coef: NDArray[np.float64],
         rho: NDArray[np.float64],
         support_vectors: Matrix,
-        kernel_params: KernelParams,
         vote_order: NDArray[np.int64],
     ) -> None:
         self._cache = {}
@@ -55,7 +53,6 @@ class OneVsOneModel(KernelMachine, Classifier):
         self._dual_coef = dual_coef
         self._rho = rho
         self._support_vectors = support_vectors
-        self._kernel_params = kernel_params
 
     @property
     def _is_binary(self) -> bool:

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin import _core, _one_vs_one, _probability, _validation
-from maxmargin._kernel import KernelParams
-from maxmargin._kernel_machine import KernelMachine, Training
+from maxmargin._kernel_machine import KernelMachine, Training, finite_solution
 from maxmargin._one_vs_one_model import OneVsOneModel
 from maxmargin._sparse import Matrix, take_rows
 from maxmargin._validation import Callback, ClassWeight
@@ -62,6 +61,7 @@ class PairwiseSVM(OneVsOneModel):
             If the solver stopped before `tol` was reached. The model is usable.
         """
         training = self._check_parameters()
+        seed = self._seed_of_folds() if self.probability else 0
         matrix = self._matrix_to_fit(X)
         codes, classes = _validation.check_labels(y, matrix.shape[0], type(self).__name__)
         weight = _validation.check_sample_weight(sample_weight, matrix.shape[0])
@@ -91,7 +91,7 @@ class PairwiseSVM(OneVsOneModel):
         )
         sigmoids = None
         if self.probability:
-            held_out = self._held_out_values(samples, codes, upper, training.kernel, train)
+            held_out = self._held_out_values(samples, codes, upper, training, train, seed)
             sigmoids = _probability.fit_sigmoids(held_out, codes, upper)
         self._kernel_params = training.kernel
         self._set_model(
@@ -100,7 +100,6 @@ class PairwiseSVM(OneVsOneModel):
             dual_coef=result["dual_coef"],
             rho=result["rho"],
             support_vectors=self._keep_support(matrix, result["support"]),
-            kernel_params=training.kernel,
             vote_order=np.argsort(np.unique(codes, return_index=True)[1]),
         )
         self._record_features(X, matrix.shape[1])
@@ -118,19 +117,25 @@ class PairwiseSVM(OneVsOneModel):
         samples: Matrix,
         codes: NDArray[np.int64],
         upper: NDArray[np.float64],
-        kernel: KernelParams,
+        training: Training,
         train: Callable[[Matrix, NDArray[np.int64], Callback | None], dict[str, Any]],
+        seed: int,
     ) -> NDArray[np.float64]:
         """Return the values of every machine for all samples, by machines trained without them."""
         n_classes = int(codes.max()) + 1
         values = np.zeros((len(codes), n_classes * (n_classes - 1) // 2))
-        seed = 0 if self.random_state is None else _validation.check_seed(self.random_state)
-        callback = _validation.check_callback(self.callback)
+        kernel = training.kernel
+
+        def solution_on(rows: NDArray[np.int64], part: Matrix) -> dict[str, Any]:
+            return finite_solution(
+                lambda callback: train(part, rows, callback), training.callback, kernel
+            )
+
         for held_out in _probability.folds(codes, upper, seed):
             rows, others = np.flatnonzero(~held_out & (upper > 0.0)), np.flatnonzero(held_out)
             if kernel.is_given:
                 assert isinstance(samples, np.ndarray)
-                model = train(np.ascontiguousarray(samples[np.ix_(rows, rows)]), rows, callback)
+                model = solution_on(rows, np.ascontiguousarray(samples[np.ix_(rows, rows)]))
                 coefficients = _one_vs_one.machine_coefficients(
                     model["dual_coef"], model["n_support"]
                 )
@@ -138,7 +143,7 @@ class PairwiseSVM(OneVsOneModel):
                 values[others] = products - model["rho"]
             else:
                 part = take_rows(samples, rows)
-                model = train(part, rows, callback)
+                model = solution_on(rows, part)
                 decision = _core.Decision(
                     take_rows(part, model["support"]),
                     model["n_support"],
@@ -152,11 +157,12 @@ class PairwiseSVM(OneVsOneModel):
     def _check_parameters(self) -> Training:
         """Return the checked parameters; `class_weight` is checked with the labels."""
         _validation.check_flag("probability", self.probability)
-        if self.probability and self.random_state is not None:
-            _validation.check_seed(self.random_state)
         self._check_decision_options()
         self._check_penalty()
         return self._check_training()
+
+    def _seed_of_folds(self) -> int:
+        return 0 if self.random_state is None else _validation.check_seed(self.random_state)
 
     def _check_penalty(self) -> None:
         """Check the parameter that the formulation has of its own."""
