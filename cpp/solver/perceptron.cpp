@@ -1,7 +1,7 @@
 #include "solver/perceptron.hpp"
 
 #include "base/error.hpp"
-#include "simd/dispatch.hpp"
+#include "data/sample_rows.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,80 +10,8 @@
 namespace maxmargin {
 namespace {
 
-// In an order that the processor cannot guess, the row this many examples ahead is fetched; a long
-// row only as far as it takes the processor to see where it goes.
-constexpr std::size_t kRowsAhead = 16;
-constexpr std::size_t kFetchedBytes = 1024;
 // Elements read between two looks at the caller's wishes.
 constexpr index_t kPollElements = 1 << 20;
-
-void prefetch(const void* data, std::size_t bytes) {
-  const char* begin = static_cast<const char*>(data);
-  for (std::size_t k = 0; k < std::min(bytes, kFetchedBytes); k += kAlignment)
-    __builtin_prefetch(begin + k);
-}
-
-// The three things that a pass does with a row.
-template <Real T> class DenseRows {
- public:
-  explicit DenseRows(const DenseView<T>& X) : X_(X) {}
-  double dot(index_t i, const double* w) const { return table_.dot_wide(X_.row(i), w, X_.cols); }
-  void add(index_t i, double a, double* w) const { table_.axpy_wide(a, X_.row(i), w, X_.cols); }
-  void fetch(index_t i) const {
-    prefetch(X_.row(i), static_cast<std::size_t>(X_.cols) * sizeof(T));
-  }
-
- private:
-  const DenseView<T>& X_;
-  const simd::RealTable<T>& table_ = simd::real_table<T>(simd::active_table());
-};
-
-template <Real T, class I> class SparseRows {
- public:
-  explicit SparseRows(const CsrView<T, I>& X) : X_(X) {}
-
-  double dot(index_t i, const double* w) const {
-    const auto values = X_.row_values(i);
-    const auto columns = X_.row_indices(i);
-    // Independent sums hide the latency of the additions.
-    double sum[4] = {};
-    std::size_t e = 0;
-    for (; e + 4 <= values.size(); e += 4)
-      for (std::size_t u = 0; u < 4; ++u)
-        sum[u] += static_cast<double>(values[e + u]) * w[columns[e + u]];
-    for (; e < values.size(); ++e) sum[0] += static_cast<double>(values[e]) * w[columns[e]];
-    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
-  }
-
-  void add(index_t i, double a, double* w) const {
-    const auto values = X_.row_values(i);
-    const auto columns = X_.row_indices(i);
-    for (std::size_t e = 0; e < values.size(); ++e)
-      w[columns[e]] += a * static_cast<double>(values[e]);
-  }
-
-  void fetch(index_t i) const {
-    prefetch(X_.row_values(i).data(), X_.row_values(i).size_bytes());
-    prefetch(X_.row_indices(i).data(), X_.row_indices(i).size_bytes());
-  }
-
- private:
-  const CsrView<T, I>& X_;
-};
-
-template <Real T> DenseRows<T> rows_of(const DenseView<T>& X) {
-  return DenseRows<T>(X);
-}
-template <Real T, class I> SparseRows<T, I> rows_of(const CsrView<T, I>& X) {
-  return SparseRows<T, I>(X);
-}
-
-template <Real T> index_t n_stored(const DenseView<T>& X) {
-  return X.rows * X.cols;
-}
-template <Real T, class I> index_t n_stored(const CsrView<T, I>& X) {
-  return X.nnz();
-}
 
 template <class Rows> class Perceptron {
  public:

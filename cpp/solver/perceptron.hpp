@@ -2,18 +2,13 @@
 
 #include "base/control.hpp"
 #include "data/views.hpp"
+#include "solver/linear_problem.hpp"
 #include "solver/mistake_passes.hpp"
 
 #include <span>
 #include <vector>
 
 namespace maxmargin {
-
-// f(x) = w.x + b.
-struct LinearSeparator {
-  std::vector<double> w;
-  double b = 0.0;
-};
 
 struct BinaryExamples {
   std::span<const std::int8_t> y;                  // -1 or +1
