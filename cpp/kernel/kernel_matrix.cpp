@@ -15,7 +15,7 @@ namespace {
 constexpr index_t kFewestCachedRows = 64;
 
 // What fits the processor's own caches is always worth keeping.
-constexpr index_t kNearBytes = 1024 * 1024;
+constexpr index_t kNearBytes = 8 * 1024 * 1024;
 
 // The kernel's own function costs about as much as this many products, and with fewer products than
 // kSmallWork waking the other threads costs more than they save.
