@@ -294,37 +294,6 @@ def test_slacks_and_the_width_of_the_margin():
         diagnostics.margin_width(three)
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize(("kernel_name", "C"), [("rbf", 0.5), ("rbf", 20.0), ("linear", 0.1)])
-def test_leave_one_out_errors_stay_below_their_bound(seed, kernel_name, C):
-    r = rng(seed)
-    X = r.normal(size=(40, 2))
-    y = np.where(X[:, 0] + 0.7 * r.normal(size=40) > 0, 1, -1)
-    params = {"kernel": kernel_name, "gamma": 2.0, "C": C, "tol": 1e-6}
-    model = SVC(**params).fit(X, y)
-    bound = diagnostics.leave_one_out_bound(model, X, y)
-    wrong = 0
-    for i in range(40):
-        rest = np.arange(40) != i
-        wrong += SVC(**params).fit(X[rest], y[rest]).predict(X[i : i + 1])[0] != y[i]
-    assert wrong / 40 <= bound <= len(model.support_) / 40
-
-
-def test_what_the_leave_one_out_bound_refuses():
-    X, y = problem()
-    for model, error in (
-        (SVC(loss="squared_hinge").fit(X, y), "hinge loss"),
-        (SVC(kernel="precomputed").fit(X @ X.T, y), "kernel matrix was given"),
-    ):
-        data = X @ X.T if model.kernel == "precomputed" else X
-        with pytest.raises(ValueError, match=error):
-            diagnostics.leave_one_out_bound(model, data, y)
-    with pytest.raises(ValueError, match="fitted on"):
-        diagnostics.leave_one_out_bound(SVC().fit(X, y), X[:30], y[:30])
-    with pytest.raises(TypeError, match="must be an SVC"):
-        diagnostics.leave_one_out_bound(Perceptron().fit(*separable()), X, y)
-
-
 # -- certificates of the other formulations --------------------------------------------------------
 
 

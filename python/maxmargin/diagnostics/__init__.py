@@ -1,10 +1,14 @@
 """Margins, bounds and certificates, computed in float64 from data and a fitted model."""
 
 from maxmargin._certificate import Certificate
+from maxmargin.diagnostics._leave_one_out import (
+    leave_one_out_bound,
+    leave_one_out_margins,
+    radius_margin_bound,
+)
 from maxmargin.diagnostics._margins import (
     functional_margin,
     geometric_margin,
-    leave_one_out_bound,
     margin_width,
     mistake_bound,
     slacks,
@@ -17,8 +21,10 @@ __all__ = [
     "functional_margin",
     "geometric_margin",
     "leave_one_out_bound",
+    "leave_one_out_margins",
     "margin_width",
     "mistake_bound",
+    "radius_margin_bound",
     "slacks",
 ]
 

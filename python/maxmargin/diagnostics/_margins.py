@@ -1,4 +1,4 @@
-"""Margins, slacks, and bounds that follow from them."""
+"""Margins, slacks, and the mistake bound of the perceptron."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin import _validation
-from maxmargin._kernel import kernel_block
-from maxmargin._sparse import CsrMatrix, Matrix, product, take_rows
+from maxmargin._sparse import CsrMatrix, Matrix, product
 from maxmargin._wording import shown
-from maxmargin.diagnostics._expansion import BLOCK_ELEMENTS, expansion
+from maxmargin.diagnostics._expansion import expansion
 
 
 def functional_margin(X: Any, y: Any, separator: Any, b: float = 0.0) -> NDArray[np.float64]:
@@ -89,61 +88,6 @@ def slacks(X: Any, y: Any, estimator: Any) -> NDArray[np.float64]:
     Parameters and errors are those of `functional_margin` with an estimator.
     """
     return np.maximum(0.0, 1.0 - functional_margin(X, y, estimator))
-
-
-def leave_one_out_bound(estimator: Any, X: Any, y: Any) -> float:
-    """Return a bound on the share of training samples that leave-one-out would get wrong.
-
-    It is the share of samples with 2 alpha_i R^2 + xi_i >= 1, xi_i being the slack and R^2 the
-    greatest K(x, x) - K(x, x') over the samples [1]_; never more than the share of the support
-    vectors. It holds where the optimum has a support vector with 0 < alpha_i < C_i, and takes
-    n_samples^2 kernel evaluations.
-
-    Parameters
-    ----------
-    estimator : SVC
-        Fitted on two classes, with the hinge loss.
-    X, y
-        What it was fitted on.
-
-    Raises
-    ------
-    TypeError
-        If the estimator is not an SVC.
-    ValueError
-        If it has another loss, more classes, a given kernel matrix, or was not fitted on `X`.
-
-    References
-    ----------
-    .. [1] T. Joachims, "Estimating the generalization performance of an SVM efficiently", ICML
-       (2000), equation 7.
-    """
-    if getattr(estimator, "_svm_type", None) != "c_svc":
-        raise TypeError(f"estimator must be an SVC, got {type(estimator).__name__}")
-    xi = slacks(X, y, estimator)
-    if estimator._has_squared_hinge or math.isinf(estimator.C):
-        raise ValueError("the bound is for the hinge loss with a finite C")
-    if estimator._kernel_params.type == "precomputed":
-        raise ValueError("the bound needs the samples, and the kernel matrix was given")
-    if not hasattr(estimator, "support_") or estimator.shape_fit_[0] != len(xi):
-        raise ValueError("the bound needs the samples that the estimator was fitted on")
-    alpha = np.zeros(len(xi))
-    alpha[estimator.support_] = np.abs(estimator.dual_coef_[0])
-    matrix = _validation.check_matrix(X, "leave_one_out_bound")
-    squared_radius = _greatest_difference(estimator, matrix)
-    return float(np.mean((alpha > 0.0) & (2.0 * alpha * squared_radius + xi >= 1.0)))
-
-
-def _greatest_difference(estimator: Any, X: Matrix) -> float:
-    """Return the greatest K(x, x) - K(x, x') over the rows of X."""
-    n_rows = X.shape[0]
-    greatest = 0.0
-    step = max(1, BLOCK_ELEMENTS // n_rows)
-    for start in range(0, n_rows, step):
-        rows = np.arange(start, min(start + step, n_rows))
-        K = kernel_block(estimator._kernel_params, take_rows(X, rows), X)
-        greatest = max(greatest, float((K[rows - start, rows] - K.min(axis=1)).max()))
-    return greatest
 
 
 def mistake_bound(X: Any, y: Any, w: Any, b: float = 0.0) -> float:
