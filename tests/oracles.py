@@ -24,6 +24,13 @@ def kernel(A, B, kernel="rbf", gamma=1.0, coef0=0.0, degree=3):
     A, B = (np.asarray(M.todense() if sp.issparse(M) else M, dtype=np.float64) for M in (A, B))
     if kernel == "rbf":
         return np.array([np.exp(-gamma * np.square(a - B).sum(axis=1)) for a in A])
+    if kernel == "laplacian":
+        return np.array([np.exp(-gamma * np.abs(a - B).sum(axis=1)) for a in A])
+    if kernel == "chi_squared":
+        squares = [np.square(a - B) / np.where(a + B > 0, a + B, 1.0) for a in A]
+        return np.exp(-gamma * np.array(squares).sum(axis=2))
+    if kernel == "histogram_intersection":
+        return np.array([np.minimum(a, B).sum(axis=1) for a in A])
     dots = A @ B.T
     return {
         "linear": lambda: dots,

@@ -16,8 +16,14 @@ from oracles import kernel as kernel_matrix
 TARGETS = _core.simd_targets()
 FAST = [target for target in TARGETS if target != "reference"]
 DTYPES = [np.float32, np.float64]
-KERNELS = ["linear", "poly", "rbf", "sigmoid"]
+OF_HISTOGRAMS = ["chi_squared", "histogram_intersection"]
+KERNELS = ["linear", "poly", "rbf", "sigmoid", "laplacian", *OF_HISTOGRAMS]
 internal = _core._internal
+
+
+def samples_for(name, *matrices):
+    """The matrices, without negative numbers where the kernel is of histograms."""
+    return [abs(M) for M in matrices] if name in OF_HISTOGRAMS else matrices
 
 
 def spacings(got, exact):
@@ -40,6 +46,7 @@ def test_dense_block_is_the_definition(target, dtype, name):
     ]:
         A = rng.normal(size=(n_queries, depth)).astype(dtype)
         B = rng.normal(size=(n_columns, depth)).astype(dtype)
+        A, B = samples_for(name, A, B)
         params = _core.KernelParams(name, 0.3, 0.5, 4)
         K, _ = internal.kernel_block(target, A, B, params)
         assert K.dtype == dtype
@@ -57,6 +64,9 @@ def test_sparse_block_is_the_definition(target, dtype, name):
     for n_queries, n_columns, depth in [(1, 1, 1), (17, 9, 50), (40, 33, 7), (70, 30, 5000)]:
         A = sp.random(n_queries, depth, 0.3, "csr", dtype, random_state=rng)
         B = sp.random(n_columns, depth, 0.3, "csr", dtype, random_state=rng)
+        if name not in OF_HISTOGRAMS:
+            A.data[::2] *= -1
+            B.data[::3] *= -1
         csr = [(M.data, M.indices, M.indptr, M.shape[1]) for M in (A, B)]
         K, _ = internal.kernel_block(target, *csr, _core.KernelParams(name, 0.7, 0.5, 3))
         exact = kernel_matrix(A, B, name, gamma=0.7, coef0=0.5, degree=3)
@@ -67,9 +77,11 @@ def test_sparse_block_is_the_definition(target, dtype, name):
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_a_row_has_kernel_value_exactly_one_with_itself(target, dtype):
+@pytest.mark.parametrize("name", ["rbf", "laplacian", "chi_squared"])
+def test_a_row_has_kernel_value_exactly_one_with_itself(target, dtype, name):
     X = (np.random.default_rng(2).normal(size=(37, 11)) * 100).astype(dtype)
-    params = _core.KernelParams("rbf", 0.5)
+    X = samples_for(name, X)[0]
+    params = _core.KernelParams(name, 0.5)
     assert (np.diagonal(internal.kernel_block(target, X, X, params)[0]) == 1).all()
     wide = sp.random(60, 20_000, 0.01, "csr", dtype, random_state=np.random.default_rng(3))
     for S in (sp.csr_matrix(X * (np.random.default_rng(3).random(X.shape) < 0.4)), wide):

@@ -24,8 +24,9 @@ py::tuple dense_block(const simd::KernelTable& target, const MatrixView& A, cons
                       const KernelParams& kernel, int repeat) {
   const simd::RealTable<T>& table = simd::real_table<T>(target);
   const Scaling scaling = scaling_of(B, is_translation_invariant(kernel));
-  const PackedDense<T> queries(A, identity_order(n_rows(A)), scaling, table, 1);
-  const PackedDense<T> columns(B, identity_order(n_rows(B)), scaling, table, 1);
+  const simd::Pairing pairing = pairing_of(kernel);
+  const PackedDense<T> queries(A, identity_order(n_rows(A)), scaling, pairing, table, 1);
+  const PackedDense<T> columns(B, identity_order(n_rows(B)), scaling, pairing, table, 1);
   std::vector<const T*> query_panels, panels;
   for (index_t p = 0; p < queries.n_panels(); ++p) query_panels.push_back(queries.panel(p));
   for (index_t p = 0; p < columns.n_panels(); ++p) panels.push_back(columns.panel(p));
@@ -63,8 +64,9 @@ py::array sparse_block(const simd::KernelTable& target, const MatrixView& A, con
   std::vector<index_t> rows = identity_order(n_rows(B));
   rows.resize(static_cast<std::size_t>(round_up(n_rows(B), kLane<T>)), n_rows(B) - 1);
   const FeatureOrder order(B);
-  const PackedCsr<T> queries(A, identity_order(n_rows(A)), scaling, order, table);
-  const PackedCsr<T> columns(B, identity_order(n_rows(B)), scaling, order, table);
+  const simd::Pairing pairing = pairing_of(kernel);
+  const PackedCsr<T> queries(A, identity_order(n_rows(A)), scaling, pairing, order, table);
+  const PackedCsr<T> columns(B, identity_order(n_rows(B)), scaling, pairing, order, table);
   const index_t width = static_cast<index_t>(rows.size());
   std::vector<T> values(static_cast<std::size_t>(n_rows(A) * width));
   std::vector<double> sums(static_cast<std::size_t>(width), 0.0);

@@ -24,9 +24,16 @@ KernelParams kernel_params(const std::string& type, double gamma, double coef0, 
     kernel.type = KernelType::power_sum;
   else if (type == "constant")
     kernel.type = KernelType::constant;
+  else if (type == "laplacian")
+    kernel.type = KernelType::laplacian;
+  else if (type == "chi_squared")
+    kernel.type = KernelType::chi_squared;
+  else if (type == "histogram_intersection")
+    kernel.type = KernelType::histogram_intersection;
   else
     require(type == "rbf",
-            "kernel must be linear, poly, rbf, sigmoid, precomputed, power_sum or constant, got '" +
+            "kernel must be linear, poly, rbf, sigmoid, precomputed, power_sum, constant, "
+            "laplacian, chi_squared or histogram_intersection, got '" +
                 type + "'");
   return kernel;
 }
@@ -44,7 +51,7 @@ KernelParams composed_kernel(const py::list& steps) {
     } else {
       const auto pair = py::cast<std::pair<KernelParams, double>>(step);
       require(pair.first.type != KernelType::composed && pair.first.type != KernelType::precomputed,
-              "a part of a composed kernel must be a kernel of products of samples");
+              "a part of a composed kernel must be a function of two samples");
       to.kernel = pair.first;
       to.weight = pair.second;
     }
@@ -69,6 +76,12 @@ std::string type_name(const KernelParams& kernel) {
     return "power_sum";
   case KernelType::constant:
     return "constant";
+  case KernelType::laplacian:
+    return "laplacian";
+  case KernelType::chi_squared:
+    return "chi_squared";
+  case KernelType::histogram_intersection:
+    return "histogram_intersection";
   case KernelType::composed:
     return "composed";
   }

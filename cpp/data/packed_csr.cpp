@@ -7,8 +7,9 @@ namespace maxmargin {
 
 template <Real T>
 PackedCsr<T>::PackedCsr(const MatrixView& X, std::span<const index_t> rows, const Scaling& scaling,
-                        const FeatureOrder& order, const simd::RealTable<T>& table)
-    : n_head_(order.n_head()) {
+                        simd::Pairing pairing, const FeatureOrder& order,
+                        const simd::RealTable<T>& table)
+    : pairing_(pairing), n_head_(order.n_head()) {
   half_norms_.reserve(rows.size());
   std::visit(
       [&](const auto& view) {
@@ -21,8 +22,9 @@ PackedCsr<T>::PackedCsr(const MatrixView& X, std::span<const index_t> rows, cons
           head_.end_row();
           tail_.end_row();
           const auto i = static_cast<index_t>(r);
-          half_norms_.push_back(table.sparse_half_norm(head_.row_values(i), head_.row_size(i),
-                                                       tail_.row_values(i), tail_.row_size(i)));
+          half_norms_.push_back(table.sparse_half_norm(pairing, head_.row_values(i),
+                                                       head_.row_size(i), tail_.row_values(i),
+                                                       tail_.row_size(i)));
         }
       },
       X);
@@ -82,6 +84,7 @@ template <Real T> typename TailIndex<T>::List TailIndex<T>::list(std::int32_t fe
 template <Real T>
 void QueryTable<T>::set(const PackedCsr<T>& source, std::span<const index_t> rows,
                         const TailIndex<T>& index) {
+  pairing_ = source.pairing();
   const index_t size = source.n_head() * kQueries;
   if (lines_.size() != size)
     lines_ = AlignedBuffer<T>::zeros(size);
@@ -129,7 +132,7 @@ void QueryTable<T>::meet_tail(index_t begin, index_t end, const simd::RealTable<
     };
     if (*cursor.columns < first)
       advance(std::lower_bound(cursor.columns, cursor.columns + cursor.n, first) - cursor.columns);
-    advance(table.scatter(cursor.x, cursor.values, cursor.columns, cursor.n, first, last,
+    advance(table.scatter(pairing_, cursor.x, cursor.values, cursor.columns, cursor.n, first, last,
                           tail_.data() + cursor.query));
     if (cursor.n > 0) cursors_[n_left++] = cursor;
   }

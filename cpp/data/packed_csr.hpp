@@ -25,19 +25,20 @@ template <Real T> struct SparseRows {
   const T* row_values(index_t i) const { return values.data() + indptr[i]; }
 };
 
-// Samples in the form that sparse_block reads, in the solver's type, with half squared norms. Head
+// Samples in the form that sparse_block reads, in the solver's type, with half norms. Head
 // and tail lie apart, since every product reads the one and few the other.
 template <Real T> class PackedCsr {
  public:
   PackedCsr() = default;
   PackedCsr(const MatrixView& X, std::span<const index_t> rows, const Scaling& scaling,
-            const FeatureOrder& order, const simd::RealTable<T>& table);
+            simd::Pairing pairing, const FeatureOrder& order, const simd::RealTable<T>& table);
 
   index_t rows() const { return static_cast<index_t>(half_norms_.size()); }
   index_t n_head() const { return n_head_; } // features
   const SparseRows<T>& head() const { return head_; }
   const SparseRows<T>& tail() const { return tail_; }
   bool has_tail() const { return !tail_.values.empty(); }
+  simd::Pairing pairing() const { return pairing_; }
   T half_norm(index_t i) const { return half_norms_[i]; }
   index_t row_size(index_t i) const { return head_.row_size(i) + tail_.row_size(i); }
 
@@ -45,6 +46,7 @@ template <Real T> class PackedCsr {
   void describe(std::span<const index_t> rows, simd::SparseBlock<T>& block) const;
 
  private:
+  simd::Pairing pairing_ = simd::Pairing::multiply;
   index_t n_head_ = 0;
   SparseRows<T> head_;
   SparseRows<T> tail_;
@@ -98,6 +100,7 @@ template <Real T> class QueryTable {
     T x; // the query's value
   };
 
+  simd::Pairing pairing_ = simd::Pairing::multiply;
   AlignedBuffer<T> lines_;
   std::vector<std::int32_t> used_; // features
   std::vector<Cursor> cursors_;

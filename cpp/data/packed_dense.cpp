@@ -9,8 +9,8 @@
 namespace maxmargin {
 template <Real T>
 PackedDense<T>::PackedDense(const MatrixView& X, std::span<const index_t> rows,
-                            const Scaling& scaling, const simd::RealTable<T>& table, int threads,
-                            Control* control)
+                            const Scaling& scaling, simd::Pairing pairing,
+                            const simd::RealTable<T>& table, int threads, Control* control)
     : rows_(static_cast<index_t>(rows.size())), depth_(n_cols(X)) {
   data_ = AlignedBuffer<T>(n_panels() * panel_size(depth_));
   std::visit(
@@ -27,7 +27,7 @@ PackedDense<T>::PackedDense(const MatrixView& X, std::span<const index_t> rows,
             for (index_t lane = 0; lane < used; ++lane)
               for_each_feature<T>(view, rows[p * kLane<T> + lane], scaling,
                                   [&](index_t k, T x) { panel[k * kLane<T> + lane] = x; });
-            table.panel_half_norms(panel, depth_, panel + depth_ * kLane<T>);
+            table.panel_half_norms(pairing, panel, depth_, panel + depth_ * kLane<T>);
           }
         });
       },

@@ -12,14 +12,15 @@
 namespace maxmargin {
 
 // Dense samples packed into panels of kLane<T> rows, feature by feature, each followed by a line of
-// half squared norms (simd/kernel_table.hpp). One allocation; rows beyond the last are zero.
+// half norms (simd/kernel_table.hpp). One allocation; rows beyond the last are zero.
 template <Real T> class PackedDense {
  public:
   PackedDense() = default;
 
   // Packs the given rows of X, in that order. `table` computes the norms; `control` may be null.
   PackedDense(const MatrixView& X, std::span<const index_t> rows, const Scaling& scaling,
-              const simd::RealTable<T>& table, int threads, Control* control = nullptr);
+              simd::Pairing pairing, const simd::RealTable<T>& table, int threads,
+              Control* control = nullptr);
   // Packs rows of panels that exist already.
   PackedDense(std::span<const T* const> panels, index_t depth, std::span<const index_t> rows);
 

@@ -1,5 +1,6 @@
 #include "kernel/dense_kernel_rows.hpp"
 
+#include "kernel/kernel_function.hpp"
 #include "kernel/upper_triangle.hpp"
 #include "simd/dispatch.hpp"
 
@@ -29,7 +30,7 @@ DenseKernelRows<T>::DenseKernelRows(std::vector<const T*> panels, index_t depth,
   const index_t fitting = kQueryBytes / (std::max<index_t>(depth, 1) * index_t{sizeof(T)});
   this->row_chunk_ = std::clamp<index_t>(fitting / table_.tile_rows, 1, 24) * table_.tile_rows;
   this->column_chunk_ = kPanelsPerChunk * kLane<T>;
-  this->products_per_value_ = static_cast<double>(depth);
+  this->products_per_value_ = static_cast<double>(depth) * products_of(epilogue.pairing);
 }
 
 template <Real T>

@@ -12,6 +12,9 @@ enum class KernelType {
   precomputed,
   power_sum,
   constant,
+  laplacian,
+  chi_squared,
+  histogram_intersection,
   composed
 };
 
@@ -21,8 +24,11 @@ enum class CompositionStep { value, add, multiply };
 // polynomial  (gamma x.z + coef0)^degree
 // rbf         exp(-gamma ||x - z||^2)
 // sigmoid     tanh(gamma x.z + coef0)
+// laplacian   exp(-gamma sum |x_k - z_k|)
+// chi_squared exp(-gamma sum (x_k - z_k)^2 / (x_k + z_k)), of numbers >= 0
+// histogram_intersection sum min(x_k, z_k), of numbers >= 0
 // precomputed a matrix of the values of all samples with all stands in the place of the samples
-// composed    sums and products of the others but precomputed, and of
+// composed    sums and products of the others but precomputed, all of one pairing, and of
 //   power_sum x.z + (x.z)^2 + .. + (x.z)^degree
 //   constant  1
 struct KernelParams {

@@ -29,8 +29,8 @@ template <Real T> class PackedDenseSamples final : public PackedSamples<T> {
   PackedDenseSamples(const PackingPlan& plan, const SegmentOrder& order, int threads,
                      Control& control)
       : begin_(order.begin), epilogue_(epilogue_of<T>(plan.kernel, plan.scaling)),
-        packed_(plan.X, order.rows, plan.scaling, simd::real_table<T>(simd::active_table()),
-                threads, &control) {}
+        packed_(plan.X, order.rows, plan.scaling, epilogue_.pairing,
+                simd::real_table<T>(simd::active_table()), threads, &control) {}
 
   std::unique_ptr<KernelRows<T>> rows(std::span<const index_t> segments, int) const override {
     std::vector<const T*> panels;
@@ -50,7 +50,7 @@ template <Real T> class PackedSparseSamples final : public PackedSamples<T> {
  public:
   PackedSparseSamples(const PackingPlan& plan, const SegmentOrder& order)
       : begin_(order.begin), epilogue_(epilogue_of<T>(plan.kernel, plan.scaling)),
-        packed_(plan.X, order.rows, plan.scaling, plan.order,
+        packed_(plan.X, order.rows, plan.scaling, epilogue_.pairing, plan.order,
                 simd::real_table<T>(simd::active_table())) {}
 
   std::unique_ptr<KernelRows<T>> rows(std::span<const index_t> segments,
@@ -101,8 +101,8 @@ PackingPlan::PackingPlan(const MatrixView& samples, const KernelParams& params, 
 
 double PackingPlan::products_per_value() const {
   if (is_precomputed()) return 1.0;
-  if (!is_sparse) return static_cast<double>(n_cols(X));
-  return density * static_cast<double>(n_cols(X));
+  const double numbers = static_cast<double>(n_cols(X)) * (is_sparse ? density : 1.0);
+  return numbers * products_of(pairing_of(kernel));
 }
 
 // sum_j c_j x_j.z = sum_j c_j (x_j - m).(z - m) + sum_j c_j (x_j - m).m  for sum c = 0.

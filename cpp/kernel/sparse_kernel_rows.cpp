@@ -1,5 +1,6 @@
 #include "kernel/sparse_kernel_rows.hpp"
 
+#include "kernel/kernel_function.hpp"
 #include "kernel/upper_triangle.hpp"
 #include "simd/dispatch.hpp"
 
@@ -26,7 +27,8 @@ SparseKernelRows<T>::SparseKernelRows(const PackedCsr<T>& samples, std::vector<i
   this->column_chunk_ = kColumnChunk;
   double nnz = 0.0;
   for (const index_t c : columns_) nnz += static_cast<double>(samples.row_size(c));
-  this->products_per_value_ = nnz / static_cast<double>(this->size_);
+  this->products_per_value_ =
+      nnz / static_cast<double>(this->size_) * products_of(epilogue.pairing);
   if (samples.has_tail()) index_.build(samples, columns_);
 }
 

@@ -66,12 +66,14 @@ class Decision::Impl {
     epilogue_ = epilogue_of<T>(kernel, scaling_);
     if (sparse_) {
       feature_order_ = FeatureOrder(support_vectors);
-      csr_ = PackedCsr<T>(support_vectors, columns_.row, scaling_, feature_order_, table_);
+      csr_ = PackedCsr<T>(support_vectors, columns_.row, scaling_, epilogue_.pairing,
+                          feature_order_, table_);
       sparse_columns_.resize(static_cast<std::size_t>(columns_.size()));
       std::iota(sparse_columns_.begin(), sparse_columns_.end(), 0);
       tail_index_.build(csr_, sparse_columns_);
     } else {
-      dense_ = PackedDense<T>(support_vectors, columns_.row, scaling_, table_, 1);
+      dense_ =
+          PackedDense<T>(support_vectors, columns_.row, scaling_, epilogue_.pairing, table_, 1);
       for (index_t p = 0; p < dense_.n_panels(); ++p) panels_.push_back(dense_.panel(p));
     }
   }
@@ -110,10 +112,10 @@ class Decision::Impl {
     std::vector<index_t> numbers(rows.size());
     std::iota(numbers.begin(), numbers.end(), 0);
     if (sparse_) {
-      const PackedCsr<T> queries(X, rows, scaling_, feature_order_, table_);
+      const PackedCsr<T> queries(X, rows, scaling_, epilogue_.pairing, feature_order_, table_);
       work.sparse.set(queries, numbers, tail_index_);
     } else {
-      const PackedDense<T> queries(X, rows, scaling_, table_, 1);
+      const PackedDense<T> queries(X, rows, scaling_, epilogue_.pairing, table_, 1);
       std::vector<const T*> panels;
       for (index_t p = 0; p < queries.n_panels(); ++p) panels.push_back(queries.panel(p));
       work.dense.gather(panels, n_features_, numbers, table_.tile_rows);

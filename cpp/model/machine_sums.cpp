@@ -40,7 +40,8 @@ MachineSums::MachineSums(const ClassColumns& columns, std::span<const MachinePar
     const index_t n_lines = static_cast<index_t>(c.parts.size());
     std::vector<index_t> order(c.parts.size());
     std::iota(order.begin(), order.end(), 0);
-    c.coef = PackedDense<T>(DenseView<T>{lines.data(), n_lines, width}, order, {}, table, 1);
+    c.coef = PackedDense<T>(DenseView<T>{lines.data(), n_lines, width}, order, {},
+                            simd::Pairing::multiply, table, 1);
   }
 }
 

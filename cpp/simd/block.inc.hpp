@@ -10,14 +10,39 @@ namespace {
 // Vectors in one 64-byte line of a panel.
 inline constexpr int kVecsPerLine = 64 / MAXMARGIN_VEC_BYTES;
 
-// The kernel value of a vector of dot products; half_norms is the sum of both rows' (gaussian
+// sum + what x and z contribute to a product.
+template <Pairing P, class T> MAXMARGIN_INLINE Vec<T> add_pair(Vec<T> x, Vec<T> z, Vec<T> sum) {
+  using V = Vec<T>;
+  if constexpr (P == Pairing::multiply) return fma(x, z, sum);
+  if constexpr (P == Pairing::minimum) // one of the two is 0
+    return sum + (max(min(x, z), V::zero()) - min(max(x, z), V::zero()));
+  constexpr T least = sizeof(T) == 4 ? T(0x1p-126) : T(0x1p-1022); // so that 0 / 0 is not
+  return sum + x * z / max(x + z, V::fill(least));
+}
+template <Pairing P, class T> MAXMARGIN_INLINE T add_pair(T x, T z, T sum) {
+  if constexpr (P == Pairing::multiply) return x * z + sum;
+  if constexpr (P == Pairing::minimum) {
+    const T low = x < z ? x : z, high = x < z ? z : x;
+    return sum + ((low > 0 ? low : 0) - (high < 0 ? high : 0));
+  }
+  return sum + (x + z > 0 ? x * z / (x + z) : 0);
+}
+
+// Calls run<P>() for the pairing P.
+template <class Run> MAXMARGIN_INLINE auto with_pairing(Pairing pairing, const Run& run) {
+  if (pairing == Pairing::minimum) return run.template operator()<Pairing::minimum>();
+  if (pairing == Pairing::harmonic) return run.template operator()<Pairing::harmonic>();
+  return run.template operator()<Pairing::multiply>();
+}
+
+// The kernel value of a vector of products; half_norms is the sum of both rows' (exponential
 // only).
 template <Transform F, class T>
 MAXMARGIN_INLINE Vec<T> transform(Vec<T> dot, Vec<T> half_norms, const Leaf<T>& e) {
   using V = Vec<T>;
   if constexpr (F == Transform::constant) return V::fill(1);
   if constexpr (F == Transform::identity) return dot * V::fill(e.scale);
-  if constexpr (F == Transform::gaussian)
+  if constexpr (F == Transform::exponential)
     return exp_nonpositive(min((dot - half_norms) * V::fill(e.scale), V::zero()));
   if constexpr (F == Transform::power_sum) { // Horner's scheme
     const V y = dot * V::fill(e.scale);
@@ -50,8 +75,8 @@ void leaf_values(const Step<T>& step, const T* dots, const T* half_norms, index_
   switch (step.leaf.transform) {
   case Transform::power:
     return leaf_values<Transform::power>(step, dots, half_norms, n, out);
-  case Transform::gaussian:
-    return leaf_values<Transform::gaussian>(step, dots, half_norms, n, out);
+  case Transform::exponential:
+    return leaf_values<Transform::exponential>(step, dots, half_norms, n, out);
   case Transform::tanh:
     return leaf_values<Transform::tanh>(step, dots, half_norms, n, out);
   case Transform::power_sum:
@@ -90,7 +115,7 @@ template <class T>
 
 // One tile: H query rows against P panels. The H x P x 64 bytes of sums stay in registers; every
 // step of k loads P lines of the panels and broadcasts H numbers.
-template <Transform F, int H, int P, class T>
+template <Pairing A, Transform F, int H, int P, class T>
 MAXMARGIN_INLINE void tile(const DenseBlock<T>& block, const T* queries, const T* query_half_norms,
                            const T* const* panels, index_t row, index_t n_rows, index_t column) {
   using V = Vec<T>;
@@ -104,7 +129,7 @@ MAXMARGIN_INLINE void tile(const DenseBlock<T>& block, const T* queries, const T
     });
     unroll<H>([&](auto r) {
       const V query = V::fill(queries[k * H + r]);
-      unroll<W>([&](auto v) { sum[r][v] = fma(query, line[v], sum[r][v]); });
+      unroll<W>([&](auto v) { sum[r][v] = add_pair<A>(query, line[v], sum[r][v]); });
     });
   }
   // Through memory, in loops that are not unrolled: were the epilogue's registers live beside the
@@ -139,53 +164,54 @@ MAXMARGIN_INLINE void tile(const DenseBlock<T>& block, const T* queries, const T
 }
 
 // A tile of the least height that holds the rows.
-template <Transform F, int P, int H, class T>
+template <Pairing A, Transform F, int P, int H, class T>
 MAXMARGIN_INLINE void tile_of_height(const DenseBlock<T>& block, const T* queries,
                                      const T* query_half_norms, const T* const* panels, index_t row,
                                      index_t n_rows, index_t column) {
   if constexpr (H < MAXMARGIN_TILE_ROWS) {
     if (n_rows > H)
-      return tile_of_height<F, P, (2 * H < MAXMARGIN_TILE_ROWS ? 2 * H : MAXMARGIN_TILE_ROWS)>(
+      return tile_of_height<A, F, P, (2 * H < MAXMARGIN_TILE_ROWS ? 2 * H : MAXMARGIN_TILE_ROWS)>(
           block, queries, query_half_norms, panels, row, n_rows, column);
   }
-  tile<F, H, P>(block, queries, query_half_norms, panels, row, n_rows, column);
+  tile<A, F, H, P>(block, queries, query_half_norms, panels, row, n_rows, column);
 }
 
-template <Transform F, int P, class T>
+template <Pairing A, Transform F, int P, class T>
 void panel_strip(const DenseBlock<T>& block, const T* const* panels, index_t column) {
   constexpr index_t tile_rows = MAXMARGIN_TILE_ROWS;
   index_t row = 0;
   for (; row + tile_rows <= block.n_queries; row += tile_rows)
-    tile<F, tile_rows, P>(block, block.queries + row * block.depth, block.query_half_norms + row,
-                          panels, row, tile_rows, column);
+    tile<A, F, tile_rows, P>(block, block.queries + row * block.depth, block.query_half_norms + row,
+                             panels, row, tile_rows, column);
   if (row < block.n_queries)
-    tile_of_height<F, P, 1>(block, block.queries + row * block.depth, block.query_half_norms + row,
-                            panels, row, block.n_queries - row, column);
+    tile_of_height<A, F, P, 1>(block, block.queries + row * block.depth,
+                               block.query_half_norms + row, panels, row, block.n_queries - row,
+                               column);
 }
 
-template <Transform F, class T> void dense_block_of(const DenseBlock<T>& block) {
+template <Pairing A, Transform F, class T> void dense_block_of(const DenseBlock<T>& block) {
   constexpr int P = MAXMARGIN_TILE_PANELS;
   index_t p = 0;
   for (; p + P <= block.n_panels; p += P)
-    panel_strip<F, P>(block, block.panels + p, block.column + p * kLane<T>);
+    panel_strip<A, F, P>(block, block.panels + p, block.column + p * kLane<T>);
   if constexpr (P > 1)
     for (; p < block.n_panels; ++p)
-      panel_strip<F, 1>(block, block.panels + p, block.column + p * kLane<T>);
+      panel_strip<A, F, 1>(block, block.panels + p, block.column + p * kLane<T>);
 }
 
 // The sums over a row's non-zeros run in this many interleaved parts, since one part would wait for
 // the latency of every addition.
 inline constexpr int kSparseParts = 4;
 
-// sum_k value_k line(k) for the W vectors of a line, in the parts' order.
-template <int W, class T, class Line>
+// The product of value_k and line(k) over k for the W vectors of a line, in the parts' order.
+template <Pairing A, int W, class T, class Line>
 MAXMARGIN_INLINE void sparse_sum(const T* values, std::int64_t n, const Line& line, Vec<T>* total) {
   using V = Vec<T>;
   V sum[kSparseParts][W];
   unroll<kSparseParts>([&](auto u) { unroll<W>([&](auto v) { sum[u][v] = V::zero(); }); });
   const auto step = [&](std::int64_t k, auto u) {
     const V value = V::fill(values[k]);
-    unroll<W>([&](auto v) { sum[u][v] = fma(value, line(k, v), sum[u][v]); });
+    unroll<W>([&](auto v) { sum[u][v] = add_pair<A>(value, line(k, v), sum[u][v]); });
   };
   std::int64_t k = 0;
   for (; k + kSparseParts <= n; k += kSparseParts)
@@ -195,14 +221,14 @@ MAXMARGIN_INLINE void sparse_sum(const T* values, std::int64_t n, const Line& li
 }
 
 // Kernel values of the data's row rows[c] with all queries, summed over the row's non-zeros only.
-template <Transform F, bool HasTail, class T>
+template <Pairing A, Transform F, bool HasTail, class T>
 MAXMARGIN_INLINE void sparse_values(const SparseBlock<T>& block, index_t c, Vec<T>* values) {
   using V = Vec<T>;
   constexpr int W = static_cast<int>(kSparseQueries<T>) / V::size;
   const index_t row = block.rows[c];
   const std::int64_t begin = block.indptr[row];
   const std::int32_t* indices = block.indices + begin;
-  sparse_sum<W>(
+  sparse_sum<A, W>(
       block.values + begin, block.indptr[row + 1] - begin,
       [&](std::int64_t k, auto v) {
         return V::load(block.table + index_t{indices[k]} * kSparseQueries<T> + v * V::size);
@@ -229,13 +255,13 @@ MAXMARGIN_INLINE void sparse_values(const SparseBlock<T>& block, index_t c, Vec<
 
 // Values come with the queries side by side, and are stored with the columns side by side: a square
 // of lanes is turned at a time.
-template <Transform F, bool HasTail, class T>
+template <Pairing A, Transform F, bool HasTail, class T>
 void sparse_block_of(const SparseBlock<T>& block, T* const* out) {
   using V = Vec<T>;
   constexpr int W = static_cast<int>(kSparseQueries<T>) / V::size;
   for (index_t c = 0; c < block.n_rows; c += V::size) {
     V values[V::size][W];
-    for (int k = 0; k < V::size; ++k) sparse_values<F, HasTail>(block, c + k, values[k]);
+    for (int k = 0; k < V::size; ++k) sparse_values<A, F, HasTail>(block, c + k, values[k]);
     unroll<W>([&](auto v) {
       V square[V::size];
       unroll<V::size>([&](auto k) { square[k] = values[k][v]; });
@@ -248,7 +274,7 @@ void sparse_block_of(const SparseBlock<T>& block, T* const* out) {
   }
 }
 
-template <Transform F, bool HasTail, class T>
+template <Pairing A, Transform F, bool HasTail, class T>
 void sparse_add_of(const SparseBlock<T>& block, const double* coef, double* out) {
   using V = Vec<T>;
   using Wide = Vec<double>;
@@ -260,7 +286,7 @@ void sparse_add_of(const SparseBlock<T>& block, const double* coef, double* out)
     Wide sums[Wide::size];
     for (int k = 0; k < Wide::size; ++k) {
       V values[W];
-      sparse_values<F, HasTail>(block, c + k, values);
+      sparse_values<A, F, HasTail>(block, c + k, values);
       Wide wide[n_wide];
       unroll<W>([&](auto v) { widen(values[v], wide + v * (n_wide / W)); });
       Wide sum = wide[0] * factor[0];
@@ -273,98 +299,96 @@ void sparse_add_of(const SparseBlock<T>& block, const double* coef, double* out)
 }
 
 template <class T>
-index_t scatter(T x, const T* values, const std::int32_t* columns, index_t n, std::int32_t begin,
-                std::int32_t end, T* tail) {
-  index_t k = 0;
-  for (; k < n && columns[k] < end; ++k) {
-    T& sum = tail[index_t{columns[k] - begin} * kSparseQueries<T>];
-    sum = x * values[k] + sum;
-  }
-  return k;
+index_t scatter(Pairing pairing, T x, const T* values, const std::int32_t* columns, index_t n,
+                std::int32_t begin, std::int32_t end, T* tail) {
+  return with_pairing(pairing, [&]<Pairing A>() {
+    index_t k = 0;
+    for (; k < n && columns[k] < end; ++k) {
+      T& sum = tail[index_t{columns[k] - begin} * kSparseQueries<T>];
+      sum = add_pair<A>(x, values[k], sum);
+    }
+    return k;
+  });
+}
+
+// Calls run<A, F>() for the epilogue's pairing and transform. Compositions, which can do what all
+// others can, serve those that are rare.
+template <class T, class Run>
+MAXMARGIN_INLINE void dispatch(const Epilogue<T>& epilogue, const Run& run) {
+  with_pairing(epilogue.pairing, [&]<Pairing A>() {
+    constexpr bool is_dot = A == Pairing::multiply;
+    const Transform f = epilogue.transform;
+    if (f == Transform::exponential) return run.template operator()<A, Transform::exponential>();
+    if constexpr (A != Pairing::harmonic)
+      if (f == Transform::identity) return run.template operator()<A, Transform::identity>();
+    if constexpr (is_dot)
+      if (f == Transform::power) return run.template operator()<A, Transform::power>();
+    if constexpr (is_dot)
+      if (f == Transform::tanh) return run.template operator()<A, Transform::tanh>();
+    return run.template operator()<A, Transform::composed>();
+  });
 }
 
 template <class T> void dense_block(const DenseBlock<T>& block) {
-  switch (block.epilogue.transform) {
-  case Transform::identity:
-    return dense_block_of<Transform::identity>(block);
-  case Transform::power:
-    return dense_block_of<Transform::power>(block);
-  case Transform::gaussian:
-    return dense_block_of<Transform::gaussian>(block);
-  case Transform::tanh:
-    return dense_block_of<Transform::tanh>(block);
-  default:
-    return dense_block_of<Transform::composed>(block);
-  }
-}
-
-// Calls run<F, HasTail>() for what the block asks.
-template <Transform F, class T, class Run>
-MAXMARGIN_INLINE void with_tail(const SparseBlock<T>& block, const Run& run) {
-  if (block.tail != nullptr)
-    run.template operator()<F, true>();
-  else
-    run.template operator()<F, false>();
-}
-template <class T, class Run>
-MAXMARGIN_INLINE void sparse_dispatch(const SparseBlock<T>& block, const Run& run) {
-  switch (block.epilogue.transform) {
-  case Transform::identity:
-    return with_tail<Transform::identity>(block, run);
-  case Transform::power:
-    return with_tail<Transform::power>(block, run);
-  case Transform::gaussian:
-    return with_tail<Transform::gaussian>(block, run);
-  case Transform::tanh:
-    return with_tail<Transform::tanh>(block, run);
-  default:
-    return with_tail<Transform::composed>(block, run);
-  }
+  dispatch(block.epilogue, [&]<Pairing A, Transform F>() { dense_block_of<A, F>(block); });
 }
 
 template <class T> void sparse_block(const SparseBlock<T>& block, T* const* out) {
-  sparse_dispatch(block,
-                  [&]<Transform F, bool HasTail>() { sparse_block_of<F, HasTail>(block, out); });
+  dispatch(block.epilogue, [&]<Pairing A, Transform F>() {
+    if (block.tail != nullptr)
+      sparse_block_of<A, F, true>(block, out);
+    else
+      sparse_block_of<A, F, false>(block, out);
+  });
 }
 
 template <class T> void sparse_add(const SparseBlock<T>& block, const double* coef, double* out) {
-  sparse_dispatch(
-      block, [&]<Transform F, bool HasTail>() { sparse_add_of<F, HasTail>(block, coef, out); });
+  dispatch(block.epilogue, [&]<Pairing A, Transform F>() {
+    if (block.tail != nullptr)
+      sparse_add_of<A, F, true>(block, coef, out);
+    else
+      sparse_add_of<A, F, false>(block, coef, out);
+  });
 }
 
-template <class T> void panel_half_norms(const T* panel, index_t depth, T* half_norms) {
+template <class T>
+void panel_half_norms(Pairing pairing, const T* panel, index_t depth, T* half_norms) {
   using V = Vec<T>;
-  unroll<kVecsPerLine>([&](auto v) {
-    V sum = V::zero();
-    for (index_t k = 0; k < depth; ++k) {
-      const V x = V::load(panel + k * kLane<T> + v * V::size);
-      sum = fma(x, x, sum);
-    }
-    (sum * V::fill(T(0.5))).store(half_norms + v * V::size);
+  with_pairing(pairing, [&]<Pairing A>() {
+    unroll<kVecsPerLine>([&](auto v) {
+      V sum = V::zero();
+      for (index_t k = 0; k < depth; ++k) {
+        const V x = V::load(panel + k * kLane<T> + v * V::size);
+        sum = add_pair<A>(x, x, sum);
+      }
+      (sum * V::fill(T(0.5))).store(half_norms + v * V::size);
+    });
   });
 }
 
 // The compiler must not see that all lanes are equal, or it would square one lane and add the
 // result, rounding twice where sparse_block rounds once.
 template <class T>
-T sparse_half_norm(const T* head, index_t n_head, const T* tail, index_t n_tail) {
+T sparse_half_norm(Pairing pairing, const T* head, index_t n_head, const T* tail, index_t n_tail) {
   using V = Vec<T>;
-  V sum[1];
-  sparse_sum<1>(
-      head, n_head,
-      [&](std::int64_t k, auto) {
-        V value = V::fill(head[k]);
-        asm("" : "+m"(value.raw));
-        return value;
-      },
-      sum);
-  T rest = 0;
-  for (index_t k = 0; k < n_tail; ++k) {
-    T value = tail[k];
-    asm("" : "+m"(value));
-    rest = value * tail[k] + rest;
-  }
-  return (sum[0].raw[0] + rest) * T(0.5);
+  return with_pairing(pairing, [&]<Pairing A>() {
+    V sum[1];
+    sparse_sum<A, 1>(
+        head, n_head,
+        [&](std::int64_t k, auto) {
+          V value = V::fill(head[k]);
+          asm("" : "+m"(value.raw));
+          return value;
+        },
+        sum);
+    T rest = 0;
+    for (index_t k = 0; k < n_tail; ++k) {
+      T value = tail[k];
+      asm("" : "+m"(value));
+      rest = add_pair<A>(value, tail[k], rest);
+    }
+    return (sum[0].raw[0] + rest) * T(0.5);
+  });
 }
 
 } // namespace

@@ -4,14 +4,24 @@
 
 namespace maxmargin::simd {
 
-// What turns a dot product of two rows into a kernel value:
+// What two numbers x and z of a feature contribute to the product of two rows:
+// multiply   x z, so that the product is the dot product
+// minimum    the smaller magnitude where their signs are the same, else 0:
+//            sum |x - z| = sum |x| + sum |z| - 2 product
+// harmonic   x z / (x + z) of numbers >= 0, and 0 where both are 0:
+//            sum (x - z)^2 / (x + z) = sum x + sum z - 4 product
+// With 0 every number contributes 0: rows that are sparse need their non-zeros only. The half norm
+// of a row is half the product with itself.
+enum class Pairing { multiply, minimum, harmonic };
+
+// What turns a product of two rows into a kernel value:
 // identity   scale dot                power  (scale dot + offset)^degree
-// gaussian   exp(scale (dot - half_norm_i - half_norm_j))
+// exponential exp(scale (dot - half_norm_i - half_norm_j))
 // tanh       tanh(scale dot + offset)
 // power_sum  x + x^2 + .. + x^degree, x = scale dot
 // constant   1
 // composed   sums and products of these: the steps of a stack machine
-enum class Transform { identity, power, gaussian, tanh, power_sum, constant, composed };
+enum class Transform { identity, power, exponential, tanh, power_sum, constant, composed };
 
 template <Real T> struct Leaf {
   Transform transform = Transform::identity;
@@ -32,7 +42,9 @@ template <Real T> struct Step {
 inline constexpr int kMostSteps = 12;
 inline constexpr int kStackDepth = 4;
 
+// How the kernel value of two rows is found: the pairing of their numbers, then the transform.
 template <Real T> struct Epilogue : Leaf<T> {
+  Pairing pairing = Pairing::multiply;
   int n_steps = 0; // of a composed one
   Step<T> steps[kMostSteps];
 };
@@ -40,7 +52,7 @@ template <Real T> struct Epilogue : Leaf<T> {
 // One block of kernel values: out[r][column + c] = K(query r, panel column c).
 //
 // A panel holds kLane<T> rows of the data, feature by feature: `depth` lines of 64 bytes, then one
-// line of half squared norms. Queries come in tiles: a full tile is `tile_rows` rows interleaved
+// line of half norms. Queries come in tiles: a full tile is `tile_rows` rows interleaved
 // feature by feature; the rows left over form one last tile whose height is the next number in
 // {1, 2, 4, 8, tile_rows} (tile_height), filled up with zero rows.
 template <Real T> struct DenseBlock {
@@ -101,16 +113,17 @@ template <Real T> struct RealTable {
   // out[c] += sum_r coef[r] K(query r, rows[c]), summed in float64 without storing the values; coef
   // has kSparseQueries numbers.
   void (*sparse_add)(const SparseBlock<T>&, const double* coef, double* out) = nullptr;
-  // tail[(columns[k] - begin) * kSparseQueries] += x values[k] for the first of the n ascending
-  // columns, up to `end`: one feature of one query against the rows that have the feature. Returns
-  // how many.
-  index_t (*scatter)(T x, const T* values, const std::int32_t* columns, index_t n,
+  // tail[(columns[k] - begin) * kSparseQueries] += what x and values[k] contribute, for the first
+  // of the n ascending columns, up to `end`: one feature of one query against the rows that have
+  // the feature. Returns how many.
+  index_t (*scatter)(Pairing pairing, T x, const T* values, const std::int32_t* columns, index_t n,
                      std::int32_t begin, std::int32_t end, T* tail) = nullptr;
-  // Half the squared norms of a panel's rows, summed in the order of dense_block, so that
+  // The half norms of a panel's rows, summed in the order of dense_block, so that
   // dot(x, x) - 2 half_norm(x) is exactly 0; likewise for one sparse row, of whose values
   // those of the head are summed by sparse_block and the others by scatter.
-  void (*panel_half_norms)(const T* panel, index_t depth, T* half_norms) = nullptr;
-  T (*sparse_half_norm)(const T* head, index_t n_head, const T* tail, index_t n_tail) = nullptr;
+  void (*panel_half_norms)(Pairing pairing, const T* panel, index_t depth, T* half_norms) = nullptr;
+  T (*sparse_half_norm)(Pairing pairing, const T* head, index_t n_head, const T* tail,
+                        index_t n_tail) = nullptr;
   // to[c * to_stride + r] = from[r * from_stride + c] for r, c < kLane<T>.
   void (*transpose)(const T* from, index_t from_stride, T* to, index_t to_stride) = nullptr;
   T (*dot)(const T* x, const T* y, index_t n) = nullptr;

@@ -7,13 +7,25 @@
 namespace maxmargin::simd {
 namespace {
 
+template <Real T> T paired(Pairing pairing, T x, T z) {
+  switch (pairing) {
+  case Pairing::multiply:
+    return x * z;
+  case Pairing::minimum:
+    return (x > 0) == (z > 0) ? std::fmin(std::fabs(x), std::fabs(z)) : T(0);
+  case Pairing::harmonic:
+    return x + z > 0 ? x * z / (x + z) : T(0);
+  }
+  return T(0);
+}
+
 template <Real T> T leaf_value(const Leaf<T>& e, T dot, T half_norms) {
   switch (e.transform) {
   case Transform::identity:
     return e.scale * dot;
   case Transform::power:
     return static_cast<T>(std::pow(e.scale * dot + e.offset, e.degree));
-  case Transform::gaussian:
+  case Transform::exponential:
     return std::exp(std::fmin(e.scale * (dot - half_norms), T(0)));
   case Transform::tanh:
     return std::tanh(e.scale * dot + e.offset);
@@ -58,7 +70,8 @@ template <Real T> void dense_block(const DenseBlock<T>& block) {
         const T* panel = block.panels[p] + lane;
         T dot = 0;
         for (index_t k = 0; k < block.depth; ++k)
-          dot += block.queries[r * block.depth + k] * panel[k * kLane<T>];
+          dot += paired(block.epilogue.pairing, block.queries[r * block.depth + k],
+                        panel[k * kLane<T>]);
         const T half_norms = block.query_half_norms[r] + panel[block.depth * kLane<T>];
         block.out[r][block.column + p * kLane<T> + lane] =
             value_of(block.epilogue, dot, half_norms);
@@ -69,7 +82,8 @@ template <Real T> T sparse_value(const SparseBlock<T>& block, index_t r, index_t
   const index_t row = block.rows[c];
   T dot = 0;
   for (std::int64_t k = block.indptr[row]; k < block.indptr[row + 1]; ++k)
-    dot += block.values[k] * block.table[block.indices[k] * kSparseQueries<T> + r];
+    dot += paired(block.epilogue.pairing, block.values[k],
+                  block.table[block.indices[k] * kSparseQueries<T> + r]);
   if (block.tail != nullptr) dot += block.tail[c * kSparseQueries<T> + r];
   return value_of(block.epilogue, dot, block.query_half_norms[r] + block.half_norms[row]);
 }
@@ -89,27 +103,29 @@ template <Real T> void sparse_add(const SparseBlock<T>& block, const double* coe
 }
 
 template <Real T>
-index_t scatter(T x, const T* values, const std::int32_t* columns, index_t n, std::int32_t begin,
-                std::int32_t end, T* tail) {
+index_t scatter(Pairing pairing, T x, const T* values, const std::int32_t* columns, index_t n,
+                std::int32_t begin, std::int32_t end, T* tail) {
   index_t k = 0;
   for (; k < n && columns[k] < end; ++k)
-    tail[(columns[k] - begin) * kSparseQueries<T>] += x * values[k];
+    tail[(columns[k] - begin) * kSparseQueries<T>] += paired(pairing, x, values[k]);
   return k;
 }
 
-template <Real T> void panel_half_norms(const T* panel, index_t depth, T* half_norms) {
+template <Real T>
+void panel_half_norms(Pairing pairing, const T* panel, index_t depth, T* half_norms) {
   for (index_t lane = 0; lane < kLane<T>; ++lane) {
     T sum = 0;
     for (index_t k = 0; k < depth; ++k)
-      sum += panel[k * kLane<T> + lane] * panel[k * kLane<T> + lane];
+      sum += paired(pairing, panel[k * kLane<T> + lane], panel[k * kLane<T> + lane]);
     half_norms[lane] = sum / 2;
   }
 }
 
-template <Real T> T sparse_half_norm(const T* head, index_t n_head, const T* tail, index_t n_tail) {
+template <Real T>
+T sparse_half_norm(Pairing pairing, const T* head, index_t n_head, const T* tail, index_t n_tail) {
   T sum = 0, rest = 0;
-  for (index_t k = 0; k < n_head; ++k) sum += head[k] * head[k];
-  for (index_t k = 0; k < n_tail; ++k) rest += tail[k] * tail[k];
+  for (index_t k = 0; k < n_head; ++k) sum += paired(pairing, head[k], head[k]);
+  for (index_t k = 0; k < n_tail; ++k) rest += paired(pairing, tail[k], tail[k]);
   return (sum + rest) / 2;
 }
 

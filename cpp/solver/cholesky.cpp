@@ -64,7 +64,8 @@ void Cholesky::update_trailing(index_t first, index_t size) {
   for (index_t i = 0; i < n_rows; ++i)
     std::copy_n(&at(begin + i, first), size, block.data() + i * size);
   const PackedDense<double> packed(DenseView<double>{block.data(), n_rows, size},
-                                   identity_order(n_rows), Scaling{}, table(), 1);
+                                   identity_order(n_rows), Scaling{}, simd::Pairing::multiply,
+                                   table(), 1);
   std::vector<const double*> panels;
   for (index_t p = 0; p < packed.n_panels(); ++p) panels.push_back(packed.panel(p));
   DenseQueries<double> queries;

@@ -32,9 +32,10 @@ class KernelParams(NamedTuple):
 
     linear x.z; poly (gamma x.z + coef0)^degree; rbf exp(-gamma ||x - z||^2);
     sigmoid tanh(gamma x.z + coef0); precomputed: the values are given in place of the samples;
-    callable: `function` gives them; composed: the core makes them by `steps`, in postfix notation,
-    of values of kernels with their weights and the operations "+" and "*", and `function` gives
-    them by the definition.
+    callable: `function` gives them; laplacian, chi_squared and histogram_intersection as in
+    maxmargin.kernels; composed: the core makes them by `steps`, in postfix notation, of values of
+    kernels with their weights and the operations "+" and "*". Where the core knows the kernel,
+    `function` gives its values by the definition.
     """
 
     type: str
@@ -128,14 +129,23 @@ def kernel_block(kernel: KernelParams, A: Matrix, B: Matrix) -> NDArray[np.float
     return np.tanh(dots) if kernel.type == "sigmoid" else dots**kernel.degree
 
 
+def check_samples(kernel: KernelParams, X: Matrix) -> None:
+    """Refuse samples for which the kernel is not defined."""
+    check = getattr(kernel.function, "_check_samples", None)
+    if check is not None:
+        check(X)
+
+
 def core_samples(kernel: KernelParams, X: Matrix, owner: str) -> Matrix:
     """Return what the core trains on: the samples, or their kernel matrix where it is given.
 
     Raises
     ------
     ValueError
-        If the kernel matrix is not dense, square and symmetric.
+        If the kernel matrix is not dense, square and symmetric, or the kernel is not defined for
+        the samples.
     """
+    check_samples(kernel, X)
     if kernel.type == "callable":
         assert kernel.function is not None
         gram = values_of_function(kernel.function, X, X)

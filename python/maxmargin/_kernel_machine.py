@@ -18,6 +18,7 @@ from maxmargin._kernel import (
     Kernel,
     KernelParams,
     check_kernel,
+    check_samples,
     core_samples,
     overflow_message,
     values_of_function,
@@ -187,6 +188,7 @@ class KernelMachine(BaseEstimator):
         matrix = self._matrix_to_predict(X)
         n_threads = _validation.check_n_jobs(self.n_jobs)
         kernel = self._kernel_params
+        check_samples(kernel, matrix)
         if kernel.type == "linear":
             weights = np.ascontiguousarray(self._linear_weights().T)
             values = product(matrix, weights) - self._rho

@@ -8,7 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin import _core, _validation
-from maxmargin._kernel import KernelParams, check_kernel, overflow_message, with_gamma
+from maxmargin._kernel import (
+    KernelParams,
+    check_kernel,
+    check_samples,
+    overflow_message,
+    with_gamma,
+)
 from maxmargin._mistake_driven import MistakeDriven, positive_classes
 from maxmargin._sparse import CsrMatrix, Matrix, take_rows
 from maxmargin._validation import Gamma
@@ -165,6 +171,7 @@ class KernelPerceptron(MistakeDriven):
         matrix = self._matrix_to_fit(X)
         codes, classes = _validation.check_labels(y, matrix.shape[0], type(self).__name__)
         kernel = with_gamma(kernel, self.gamma, matrix)
+        check_samples(kernel, matrix)
         positive = positive_classes(len(classes))
         try:
             result = _core.kernel_perceptron_fit(
@@ -215,6 +222,7 @@ class KernelPerceptron(MistakeDriven):
 
     def _scores(self, matrix: Matrix) -> NDArray[np.float64]:
         n_threads = _validation.check_n_jobs(self.n_jobs)
+        check_samples(self._kernel_params, matrix)
         if "decision" not in self._cache:
             self._cache["decision"] = _core.Decision.one_vs_rest(
                 self._support_vectors,

@@ -211,7 +211,7 @@ def _bordered_inverse(K: NDArray[np.float64], ridge: NDArray[np.float64]) -> NDA
     rounding = _ROUNDING * float(np.abs(np.diagonal(K)).mean())
     bordered[np.arange(n), np.arange(n)] += ridge + max(rounding, np.finfo(np.float64).tiny)
     bordered[n, n] = 0.0
-    inverse: NDArray[np.float64] = np.linalg.inv(bordered)
+    inverse: NDArray[np.float64] = np.asarray(np.linalg.inv(bordered), dtype=np.float64)
     return inverse
 
 

@@ -18,6 +18,12 @@ from maxmargin._wording import shown
 Steps: TypeAlias = list[tuple[KernelParams, float] | str]
 _MOST_STEPS = 12
 _MOST_DEPTH = 4
+# How the core pairs the numbers of two samples: one way for all parts of a composed kernel.
+_PAIRINGS = {
+    "laplacian": "minimum",
+    "chi_squared": "harmonic",
+    "histogram_intersection": "minimum",
+}
 
 
 class Kernel:
@@ -102,11 +108,16 @@ class Kernel:
         steps = self._core_steps()
         if steps is None or len(steps) > _MOST_STEPS or _depth(steps) > _MOST_DEPTH:
             return None
+        if len({_PAIRINGS.get(kind, "multiply") for kind in _kinds(steps)}) > 1:
+            return None
         return KernelParams("composed", function=self, steps=tuple(steps))
 
     def _core_steps(self) -> Steps | None:
         """Return the kernel in postfix notation: (KernelParams, weight), "+" and "*"; or None."""
         return None
+
+    def _check_samples(self, X: Matrix) -> None:
+        """Refuse samples for which the kernel is not defined."""
 
     def _values(self, A: Matrix, B: Matrix) -> NDArray[np.float64]:
         raise NotImplementedError
@@ -155,6 +166,10 @@ class _Sum(Kernel):
     def _core_steps(self) -> Steps | None:
         return _joined(self.parts, "+")
 
+    def _check_samples(self, X: Matrix) -> None:
+        for part in self.parts:
+            part._check_samples(X)
+
     def _values(self, A: Matrix, B: Matrix) -> NDArray[np.float64]:
         return _summed([part._values(A, B) for part in self.parts])
 
@@ -173,6 +188,10 @@ class _Product(Kernel):
 
     def _core_steps(self) -> Steps | None:
         return _joined(self.parts, "*")
+
+    def _check_samples(self, X: Matrix) -> None:
+        for part in self.parts:
+            part._check_samples(X)
 
     def _values(self, A: Matrix, B: Matrix) -> NDArray[np.float64]:
         return _multiplied([part._values(A, B) for part in self.parts])
@@ -197,6 +216,9 @@ class _Scaled(Kernel):
             return [(steps[0][0], self.factor * steps[0][1])]
         return None if steps is None else [*steps, (KernelParams("constant"), self.factor), "*"]
 
+    def _check_samples(self, X: Matrix) -> None:
+        self.kernel._check_samples(X)
+
     def _values(self, A: Matrix, B: Matrix) -> NDArray[np.float64]:
         return self.factor * self.kernel._values(A, B)
 
@@ -216,6 +238,9 @@ class _Weighted(Kernel):
     def __repr__(self) -> str:
         name = getattr(self.function, "__name__", repr(self.function))
         return f"{_as_factor(self.kernel)}.weighted({name})"
+
+    def _check_samples(self, X: Matrix) -> None:
+        self.kernel._check_samples(X)
 
     def _weights(self, A: Matrix) -> NDArray[np.float64]:
         given = self.function(A.to_scipy() if isinstance(A, CsrMatrix) else A)
@@ -251,6 +276,9 @@ class _Normalised(Kernel):
         is_positive = squares > 0.0
         return np.where(is_positive, 1.0 / np.sqrt(np.where(is_positive, squares, 1.0)), 0.0)
 
+    def _check_samples(self, X: Matrix) -> None:
+        self.kernel._check_samples(X)
+
     def _values(self, A: Matrix, B: Matrix) -> NDArray[np.float64]:
         scaled: NDArray[np.float64] = (
             self._scales(A)[:, np.newaxis] * self.kernel._values(A, B) * self._scales(B)
@@ -279,6 +307,12 @@ def _depth(steps: Steps) -> int:
         depth += -1 if isinstance(step, str) else 1
         deepest = max(deepest, depth)
     return deepest
+
+
+def _kinds(steps: Steps) -> list[str]:
+    """Return the types of the parts that are not constant."""
+    types = [step[0].type for step in steps if not isinstance(step, str)]
+    return [kind for kind in types if kind != "constant"]
 
 
 def _as_kernel(value: Any) -> Kernel | None:

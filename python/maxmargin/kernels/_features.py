@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin import _validation
-from maxmargin._sparse import CsrMatrix, Matrix
+from maxmargin._kernel import KernelParams
+from maxmargin._sparse import CsrMatrix, Matrix, product
 from maxmargin._wording import shown
-from maxmargin.kernels._base import Kernel
+from maxmargin.kernels._base import Kernel, Steps
 from maxmargin.kernels._products import Linear, Polynomial, PowerSum
 
 _BLOCK_ELEMENTS = 1 << 20
@@ -22,10 +23,16 @@ _MOST_FEATURES = 1_000_000
 class _FeaturewiseKernel(Kernel):
     """A function of a sum over the features, each of two numbers."""
 
+    def _core_params(self) -> KernelParams:
+        raise NotImplementedError
+
+    def _core_steps(self) -> Steps:
+        return [(self._core_params(), 1.0)]
+
     def _values(self, A: Matrix, B: Matrix) -> NDArray[np.float64]:
+        self._check_samples(A)
+        self._check_samples(B)
         dense_A, dense_B = (_dense_float64(X) for X in (A, B))
-        self._check_samples(dense_A)
-        self._check_samples(dense_B)
         values = np.empty((len(dense_A), len(dense_B)))
         step = max(1, _BLOCK_ELEMENTS // max(1, dense_B.size))
         for begin in range(0, len(dense_A), step):
@@ -35,10 +42,11 @@ class _FeaturewiseKernel(Kernel):
             )
         return values
 
-    def _check_samples(self, X: NDArray[np.float64]) -> None:
-        if X.size and X.min() < 0.0:
+    def _check_samples(self, X: Matrix) -> None:
+        values = X.data if isinstance(X, CsrMatrix) else X
+        if values.size and values.min() < 0.0:
             raise ValueError(
-                f"{type(self).__name__} needs features >= 0, got {shown(float(X.min()))}"
+                f"{type(self).__name__} needs features >= 0, got {shown(float(values.min()))}"
             )
 
     def _terms(self, x: NDArray[np.float64], z: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -62,7 +70,10 @@ class Laplacian(_FeaturewiseKernel):
     def __init__(self, gamma: float = 1.0) -> None:
         self.gamma = _validation.check_real("gamma", gamma, above=0)
 
-    def _check_samples(self, X: NDArray[np.float64]) -> None:
+    def _core_params(self) -> KernelParams:
+        return KernelParams("laplacian", self.gamma, function=self)
+
+    def _check_samples(self, X: Matrix) -> None:
         pass
 
     def _terms(self, x: NDArray[np.float64], z: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -91,6 +102,9 @@ class ChiSquared(_FeaturewiseKernel):
     def __init__(self, gamma: float = 1.0) -> None:
         self.gamma = _validation.check_real("gamma", gamma, above=0)
 
+    def _core_params(self) -> KernelParams:
+        return KernelParams("chi_squared", self.gamma, function=self)
+
     def _terms(self, x: NDArray[np.float64], z: NDArray[np.float64]) -> NDArray[np.float64]:
         total = x + z
         return np.square(x - z) / np.where(total > 0.0, total, 1.0)
@@ -105,8 +119,14 @@ class ChiSquared(_FeaturewiseKernel):
 class HistogramIntersection(_FeaturewiseKernel):
     """Sum of min(x_k, z_k), of features >= 0"""
 
+    def _core_params(self) -> KernelParams:
+        return KernelParams("histogram_intersection", function=self)
+
     def _terms(self, x: NDArray[np.float64], z: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.minimum(x, z)
+
+    def _diagonal(self, A: Matrix) -> NDArray[np.float64]:
+        return product(A, np.ones((A.shape[1], 1)))[:, 0]
 
 
 def feature_map(kernel: Kernel, X: Any) -> NDArray[np.float64]:
