@@ -14,7 +14,10 @@ inline Control::Hook python_hook(const py::object& callback) {
     if (callback == nullptr) return true;
     py::dict report;
     report["n_iter"] = progress.n_iter;
-    report["kkt_violation"] = progress.kkt_violation;
+    if (progress.relative_gap >= 0.0)
+      report["relative_gap"] = progress.relative_gap;
+    else
+      report["kkt_violation"] = progress.kkt_violation;
     report["n_free"] = progress.n_free;
     report["n_bounded"] = progress.n_bounded;
     report["seconds"] = progress.seconds;

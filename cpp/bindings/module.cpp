@@ -7,6 +7,7 @@ PYBIND11_MODULE(_core, m) {
   bind_info(m);
   bind_internal(m);
   bind_io(m);
+  bind_linear(m);
   bind_perceptron(m);
   bind_svm(m);
 }

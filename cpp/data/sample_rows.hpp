@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <span>
 
 // What linear machines do with the rows of their samples, which stay where the caller has them.
 // Weights are float64 whatever the type of the samples, whose values are exact in it.
@@ -22,11 +23,20 @@ inline void prefetch_row(const void* data, std::size_t bytes) {
     __builtin_prefetch(begin + k);
 }
 
+template <Real T> double sum_of_squares(std::span<const T> values) {
+  double sum = 0.0;
+  for (const T value : values) sum += static_cast<double>(value) * static_cast<double>(value);
+  return sum;
+}
+
 template <Real T> class DenseRows {
  public:
   explicit DenseRows(const DenseView<T>& X) : X_(X) {}
   double dot(index_t i, const double* w) const { return table_.dot_wide(X_.row(i), w, X_.cols); }
   void add(index_t i, double a, double* w) const { table_.axpy_wide(a, X_.row(i), w, X_.cols); }
+  double square_norm(index_t i) const {
+    return sum_of_squares(std::span(X_.row(i), static_cast<std::size_t>(X_.cols)));
+  }
   void fetch(index_t i) const {
     prefetch_row(X_.row(i), static_cast<std::size_t>(X_.cols) * sizeof(T));
   }
@@ -59,6 +69,8 @@ template <Real T, class I> class SparseRows {
     for (std::size_t e = 0; e < values.size(); ++e)
       w[columns[e]] += a * static_cast<double>(values[e]);
   }
+
+  double square_norm(index_t i) const { return sum_of_squares(X_.row_values(i)); }
 
   void fetch(index_t i) const {
     prefetch_row(X_.row_values(i).data(), X_.row_values(i).size_bytes());

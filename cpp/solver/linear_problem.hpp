@@ -47,6 +47,8 @@ struct LinearOptions {
   double time_limit = std::numeric_limits<double>::infinity(); // seconds
   std::uint64_t seed = 0;
   int threads = 0; // 0: OpenMP's default
+  // beta of a problem on the same samples, most often with another C; empty: zeros.
+  std::span<const double> start;
 };
 
 // By weak duality the least value of the problem lies in [-dual_objective, primal_objective]; both

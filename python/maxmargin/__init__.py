@@ -6,11 +6,12 @@ bounds, certificates recomputed), `maxmargin.io` (LIBSVM's data and model files)
 """
 
 from maxmargin import kernels
-from maxmargin._certificate import Certificate
+from maxmargin._certificate import Certificate, LinearCertificate
 from maxmargin._core import __version__
 from maxmargin.config import show_config
 from maxmargin.exceptions import Cancelled, ConvergenceWarning, NotFittedError
 from maxmargin.kernel_perceptron import KernelPerceptron
+from maxmargin.linear import LinearSVC, LinearSVR
 from maxmargin.one_class import OneClassSVM
 from maxmargin.perceptron import Perceptron
 from maxmargin.regression import SVR, NuSVR
@@ -23,6 +24,9 @@ __all__ = [
     "Certificate",
     "ConvergenceWarning",
     "KernelPerceptron",
+    "LinearCertificate",
+    "LinearSVC",
+    "LinearSVR",
     "NotFittedError",
     "NuSVC",
     "NuSVR",

@@ -8,7 +8,7 @@ from typing import Any
 
 from maxmargin._wording import counted
 
-__all__ = ["Certificate"]
+__all__ = ["Certificate", "LinearCertificate"]
 
 
 @dataclass(frozen=True)
@@ -90,6 +90,63 @@ class Certificate:
         return "\n".join(lines)
 
 
+@dataclass(frozen=True)
+class LinearCertificate:
+    """How good a linear machine is and what it cost, evaluated in float64 at the end of training.
+
+    By weak duality the least value of the problem lies in [-dual_objective, primal_objective], so
+    that `duality_gap` bounds how far the machine is from it. Where there are several machines, one
+    for each class against the rest, `machines` holds their certificates and the fields here are
+    sums, except for `relative_gap`, the greatest, and `seconds`. The objectives are those of the
+    estimator's docstring.
+
+    Attributes
+    ----------
+    primal_objective : float
+        The value that training minimises, at `coef_` and `intercept_`.
+    dual_objective : float
+        The dual's value, minimised as everywhere: its negative is a lower bound of the primal's.
+    duality_gap : float
+        primal_objective + dual_objective, never negative but for rounding.
+    relative_gap : float
+        duality_gap / primal_objective; training ends below `tol`.
+    converged : bool
+        Whether it is.
+    stop_reason : str
+        "converged", "max_iter", "time_limit" or "stalled" (no step makes progress in float64); of
+        several machines, that of the first one that did not converge.
+    n_iter : int
+        Iterations of the solver, of its own kind; of several machines, the sum.
+    seconds : float
+        Wall-clock time of training; of several machines together, that of all of `fit`.
+    machines : tuple of LinearCertificate
+        One for each class, empty where there is one machine only.
+    """
+
+    primal_objective: float
+    dual_objective: float
+    duality_gap: float
+    relative_gap: float
+    converged: bool
+    stop_reason: str
+    n_iter: int
+    seconds: float
+    machines: tuple[LinearCertificate, ...] = field(default=(), repr=False)
+
+    def __str__(self) -> str:
+        state = "converged" if self.converged else f"not converged ({self.stop_reason})"
+        lines = [
+            f"primal objective  {_nine_digits(self.primal_objective)}",
+            f"dual objective    {_nine_digits(self.dual_objective)}",
+            f"duality gap       {self.duality_gap:.2e} ({self.relative_gap:.2e} relative), {state}",
+            f"iterations        {self.n_iter}",
+            f"seconds           {self.seconds:.3f}",
+        ]
+        if self.machines:
+            lines.insert(0, f"machines          {len(self.machines)}, one for each class")
+        return "\n".join(lines)
+
+
 def _nine_digits(value: float) -> str:
     return f"{value:#.9g}".rstrip(".")
 
@@ -131,4 +188,38 @@ def combined(machines: tuple[Certificate, ...], seconds: float) -> Certificate:
         cache_misses=sum(m.cache_misses for m in machines),
         seconds=seconds,
         machines=machines,
+    )
+
+
+def linear_certificate_of(result: Mapping[str, Any], seconds: float) -> LinearCertificate:
+    """Return the certificate for the per-machine arrays of a linear fit."""
+    machines = []
+    for p, reason in enumerate(result["stop_reason"]):
+        primal, dual = float(result["primal_objective"][p]), float(result["dual_objective"][p])
+        gap = primal + dual
+        machines.append(
+            LinearCertificate(
+                primal_objective=primal,
+                dual_objective=dual,
+                duality_gap=gap,
+                relative_gap=gap / primal if primal > 0.0 else 0.0,
+                converged=reason == "converged",
+                stop_reason=reason,
+                n_iter=int(result["n_iter"][p]),
+                seconds=float(result["seconds"][p]),
+            )
+        )
+    if len(machines) == 1:
+        return machines[0]
+    failed = [machine for machine in machines if not machine.converged]
+    return LinearCertificate(
+        primal_objective=sum(m.primal_objective for m in machines),
+        dual_objective=sum(m.dual_objective for m in machines),
+        duality_gap=sum(m.duality_gap for m in machines),
+        relative_gap=max(m.relative_gap for m in machines),
+        converged=not failed,
+        stop_reason=failed[0].stop_reason if failed else "converged",
+        n_iter=sum(m.n_iter for m in machines),
+        seconds=seconds,
+        machines=tuple(machines),
     )

@@ -100,6 +100,50 @@ def kernel_perceptron_fit(
     callback: Callable[[dict[str, Any]], Any] | None = None,
 ) -> dict[str, Any]: ...
 
+class LinearFormulation:
+    def __init__(
+        self,
+        *,
+        loss: str,
+        penalty: str = "l2",
+        epsilon: float = 0.0,
+        intercept_scaling: float = 1.0,
+    ) -> None: ...
+
+class LinearOptions:
+    def __init__(
+        self,
+        *,
+        tol: float = ...,
+        max_iter: int = ...,
+        time_limit: float = ...,
+        seed: int = ...,
+        n_threads: int = ...,
+    ) -> None: ...
+
+def linear_svc_fit(
+    X: Any,
+    y: NDArray[np.int64],
+    weight: NDArray[np.float64],
+    positive: NDArray[np.int64],
+    factors: NDArray[np.float64],
+    fold_of: NDArray[np.int64],
+    folds: NDArray[np.int64],
+    C: NDArray[np.float64],
+    formulation: LinearFormulation,
+    options: LinearOptions,
+    callback: Callable[[dict[str, Any]], Any] | None = None,
+) -> dict[str, Any]: ...
+def linear_svr_fit(
+    X: Any,
+    targets: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    C: NDArray[np.float64],
+    formulation: LinearFormulation,
+    options: LinearOptions,
+    callback: Callable[[dict[str, Any]], Any] | None = None,
+) -> dict[str, Any]: ...
+
 class Decision:
     def __init__(
         self,

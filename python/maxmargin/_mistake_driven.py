@@ -1,4 +1,4 @@
-"""What the perceptrons share: passes over the examples until none is a mistake, and predictions."""
+"""What the perceptrons share: passes over the examples until none is a mistake."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin import _validation
-from maxmargin._base import Classifier
-from maxmargin._sparse import Matrix
+from maxmargin._one_vs_rest import OneVsRestClassifier
 from maxmargin._wording import counted
 from maxmargin.exceptions import ConvergenceWarning, compatible
 
@@ -25,7 +24,7 @@ class PassOptions(NamedTuple):
     n_threads: int
 
 
-class MistakeDriven(Classifier):
+class MistakeDriven(OneVsRestClassifier):
     """What the perceptrons share: passes, their record, and one problem for each class.
 
     With two classes there is one binary problem, classes_[1] against classes_[0]; with more, one
@@ -72,51 +71,3 @@ class MistakeDriven(Classifier):
             compatible(ConvergenceWarning),
             stacklevel=3,
         )
-
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return f of samples.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of float64
-            With two classes of shape (n_samples,), positive for classes_[1]; otherwise of shape
-            (n_samples, n_classes).
-
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        ValueError
-            If `X` is not valid, has another number of features, or f leaves the range of float64.
-        """
-        values = self._scores(self._matrix_to_predict(X))
-        if not np.isfinite(values).all():
-            raise ValueError(self._overflow_message("a decision value is not finite"))
-        return values[:, 0] if len(self.classes_) == 2 else values
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class of every sample, shape (n_samples,), of the type of the labels.
-
-        With two classes f = 0 belongs to classes_[1]; otherwise the class of the greatest f wins,
-        of several such the first. Raises what `decision_function` raises.
-        """
-        values = self.decision_function(X)
-        winners = (values >= 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)
-        predicted: NDArray[Any] = self.classes_[winners]
-        return predicted
-
-    def _scores(self, matrix: Matrix) -> NDArray[np.float64]:
-        """Return f of every problem, shape (n_samples, n_problems)."""
-        raise NotImplementedError
-
-    def _overflow_message(self, what: str) -> str:
-        raise NotImplementedError
-
-
-def positive_classes(n_classes: int) -> NDArray[np.int64]:
-    """Return the positive class of every problem."""
-    return np.array([1]) if n_classes == 2 else np.arange(n_classes)

@@ -15,7 +15,8 @@ from maxmargin._kernel import (
     overflow_message,
     with_gamma,
 )
-from maxmargin._mistake_driven import MistakeDriven, positive_classes
+from maxmargin._mistake_driven import MistakeDriven
+from maxmargin._one_vs_rest import positive_classes
 from maxmargin._sparse import CsrMatrix, Matrix, take_rows
 from maxmargin._validation import Gamma
 

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin import _core, _validation
-from maxmargin._mistake_driven import MistakeDriven, PassOptions, positive_classes
+from maxmargin._mistake_driven import MistakeDriven, PassOptions
+from maxmargin._one_vs_rest import positive_classes
 from maxmargin._sparse import Matrix, product
 from maxmargin._validation import ClassWeight
 

@@ -63,6 +63,23 @@ def check_flag(name: str, value: Any) -> bool:
     return bool(value)
 
 
+def check_verbose(verbose: Any) -> bool:
+    """Return whether to show progress: a flag, or an integer >= 0 as in scikit-learn."""
+    if isinstance(verbose, (bool, np.bool_)):
+        return bool(verbose)
+    return check_integer("verbose", verbose, at_least=0) > 0
+
+
+def check_intercept_scaling(intercept_scaling: Any) -> float:
+    """Return the scale as a float > 0, which may be infinite."""
+    if not is_real(intercept_scaling) or not intercept_scaling > 0:
+        raise ValueError(
+            "intercept_scaling must be a number > 0, or inf for a bias without penalty, got "
+            f"{shown(intercept_scaling)}"
+        )
+    return float(intercept_scaling)
+
+
 def check_C(C: Any, *, may_be_infinite: bool = False) -> float:  # noqa: N802
     """Return the penalty as a float > 0."""
     if not may_be_infinite:

@@ -1,0 +1,37 @@
+#pragma once
+
+#include "base/control.hpp"
+#include "data/views.hpp"
+#include "solver/linear_problem.hpp"
+
+#include <functional>
+#include <span>
+#include <vector>
+
+namespace maxmargin {
+
+// What all machines of a fit have in common; see LinearProblem.
+struct LinearFormulation {
+  LinearLoss loss = LinearLoss::squared_hinge;
+  Penalty penalty = Penalty::l2;
+  double epsilon = 0.0;
+  double intercept_scaling = 1.0;
+};
+
+// What one machine is to tell: y by sample, and the factors of C.
+struct LinearTask {
+  std::vector<double> y;
+  std::vector<double> weight;
+};
+
+// Trains a machine for every task and every C, in the order of C for one task after the other, each
+// from the solution before it (ascending C is the cheaper order). Tasks are shared among threads;
+// the result does not depend on how many. make(t) is called on any thread, once for each task.
+// Solutions come without beta.
+std::vector<LinearSolution> train_linear(const MatrixView& X, index_t n_tasks,
+                                         const std::function<LinearTask(index_t)>& make,
+                                         std::span<const double> C,
+                                         const LinearFormulation& formulation,
+                                         const LinearOptions& options, Control& control);
+
+} // namespace maxmargin

@@ -1,0 +1,113 @@
+"""What the linear machines share: their options, the run of the core, the certificate, f."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maxmargin import _core, _validation
+from maxmargin._base import BaseEstimator
+from maxmargin._certificate import LinearCertificate, linear_certificate_of
+from maxmargin._kernel_machine import Train
+from maxmargin._sparse import Matrix, product
+from maxmargin._validation import Callback
+from maxmargin.exceptions import ConvergenceWarning, compatible
+from maxmargin.progress import ProgressLine
+
+
+class LinearTraining(NamedTuple):
+    """The checked options of a fit."""
+
+    options: _core.LinearOptions
+    callback: Callback | None
+    verbose: bool
+
+
+class LinearMachine(BaseEstimator):
+    """A machine with weights, trained until the duality gap is small enough."""
+
+    tol: float
+    C: float
+    fit_intercept: bool
+    intercept_scaling: float
+    verbose: int
+    random_state: Any
+    max_iter: int
+    n_jobs: int | None
+    time_limit: float | None
+    callback: Callback | None
+
+    coef_: NDArray[np.float64]
+    intercept_: NDArray[np.float64]
+
+    def _check_training(self) -> LinearTraining:
+        options = _core.LinearOptions(
+            tol=_validation.check_real("tol", self.tol, above=0),
+            max_iter=_validation.check_max_iter(self.max_iter),
+            time_limit=_validation.check_time_limit(self.time_limit),
+            seed=_validation.check_seed(0 if self.random_state is None else self.random_state),
+            n_threads=_validation.check_n_jobs(self.n_jobs),
+        )
+        callback = _validation.check_callback(self.callback)
+        return LinearTraining(options, callback, _validation.check_verbose(self.verbose))
+
+    def _check_intercept_scaling(self) -> float:
+        """Return the value of the feature whose weight is the bias: 0 without a bias."""
+        scaling = _validation.check_intercept_scaling(self.intercept_scaling)
+        return scaling if _validation.check_flag("fit_intercept", self.fit_intercept) else 0.0
+
+    def _run(
+        self, train: Train, training: LinearTraining
+    ) -> tuple[dict[str, Any], LinearCertificate]:
+        """Return the core's solution, which is finite, and its certificate."""
+        start = time.perf_counter()
+        line = ProgressLine(then=training.callback) if training.verbose else None
+        try:
+            result = train(line or training.callback)
+            if not all(np.isfinite(result[name]).all() for name in ("coef", "intercept")):
+                raise _core.NumericError("a weight is not finite")
+            certificate = linear_certificate_of(result, time.perf_counter() - start)
+            if line is not None:
+                line.show(dataclasses.asdict(certificate))
+        except _core.NumericError as error:
+            raise ValueError(self._overflow_message(str(error))) from error
+        finally:
+            if line is not None:
+                line.close()
+        return result, certificate
+
+    def _record_certificate(self, certificate: LinearCertificate) -> None:
+        """Keep the certificate, and warn if it says that the solver stopped early."""
+        self.certificate_ = certificate
+        machines = certificate.machines or (certificate,)
+        self.n_iter_ = max(machine.n_iter for machine in machines)
+        if certificate.converged:
+            return
+        where = ""
+        if certificate.machines:
+            failed = sum(not machine.converged for machine in machines)
+            where = f" in {failed} of {len(machines)} one-vs-rest problems"
+        warnings.warn(
+            f"{type(self).__name__} stopped before it converged ({certificate.stop_reason})"
+            f"{where}: relative duality gap {certificate.relative_gap:.4g} > tol={self.tol:g}. "
+            "Scaling the features (StandardScaler, MinMaxScaler), a smaller C, or a greater "
+            "max_iter or time_limit may help.",
+            compatible(ConvergenceWarning),
+            stacklevel=3,
+        )
+
+    def _scores(self, matrix: Matrix) -> NDArray[np.float64]:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return (
+                product(matrix, np.ascontiguousarray(np.atleast_2d(self.coef_).T)) + self.intercept_
+            )
+
+    def _overflow_message(self, what: str) -> str:
+        return (
+            f"{type(self).__name__} overflows on these data ({what}): scale the data, or reduce C"
+        )
