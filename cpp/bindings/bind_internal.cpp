@@ -6,7 +6,10 @@
 #include "data/packed_csr.hpp"
 #include "data/packed_dense.hpp"
 #include "kernel/kernel_function.hpp"
+#include "kernel/kernel_matrix.hpp"
+#include "kernel/packed_samples.hpp"
 #include "kernel/row_cache.hpp"
+#include "kernel/stored_kernel_rows.hpp"
 #include "simd/dispatch.hpp"
 #include "solver/cholesky.hpp"
 
@@ -115,6 +118,25 @@ py::tuple kernel_block(const std::string& target, const py::object& A, const py:
                        : dense_block<double>(table, a, b, kernel, repeat);
 }
 
+// Some kernel values of X with itself; where is_stored, X is a matrix of all of them.
+template <Real T>
+py::array kernel_rectangle(const MatrixView& X, const KernelParams& kernel, bool is_stored,
+                           const Array<std::int64_t>& rows, const Array<std::int64_t>& columns) {
+  Control control;
+  const PackingPlan plan(X, kernel);
+  const auto samples = pack_samples<T>(plan, {identity_order(n_rows(X))}, 2, control);
+  const index_t segments[] = {0};
+  std::unique_ptr<KernelRows<T>> kernel_rows = samples->rows(segments, 2);
+  if (is_stored)
+    kernel_rows =
+        std::make_unique<StoredKernelRows<T>>(std::get<DenseView<T>>(X).row(0), n_rows(X));
+  KernelMatrix<T> matrix(std::move(kernel_rows), 0, 2, control);
+  const index_t width = round_up(columns.size(), kLane<T>);
+  std::vector<T> values(static_cast<std::size_t>(rows.size() * width));
+  matrix.rectangle(span_of(rows), span_of(columns), values.data(), width);
+  return to_numpy(std::move(values), {rows.size(), width});
+}
+
 template <Real T>
 py::array_t<T> elementwise(const simd::KernelTable& target, const std::string& function,
                            const Array<T>& x) {
@@ -157,6 +179,13 @@ void bind_internal(py::module_& m) {
     const MatrixView a = matrix_view(A), b = matrix_view(B);
     return is_float32(a) ? sparse_block<float>(table, a, b, kernel, coef)
                          : sparse_block<double>(table, a, b, kernel, coef);
+  });
+  internal.def("kernel_rectangle", [](const py::object& X, const KernelParams& kernel,
+                                      bool is_stored, const Array<std::int64_t>& rows,
+                                      const Array<std::int64_t>& columns) {
+    const MatrixView x = matrix_view(X);
+    return is_float32(x) ? kernel_rectangle<float>(x, kernel, is_stored, rows, columns)
+                         : kernel_rectangle<double>(x, kernel, is_stored, rows, columns);
   });
   internal.def("elementwise",
                [](const std::string& target, const std::string& f, const py::object& x) {

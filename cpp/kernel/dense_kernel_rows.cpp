@@ -1,6 +1,7 @@
 #include "kernel/dense_kernel_rows.hpp"
 
 #include "kernel/kernel_function.hpp"
+#include "kernel/row_chunks.hpp"
 #include "kernel/upper_triangle.hpp"
 #include "simd/dispatch.hpp"
 
@@ -60,6 +61,17 @@ void DenseKernelRows<T>::square(T* out, index_t stride, int threads, Control& co
     table_.dense_block(block(first, n, std::span(panels).subspan(begin / kLane<T>), rows));
   };
   upper_triangle(queries_.rows(), this->row_chunk_, out, stride, threads, control, evaluate_from);
+}
+
+template <Real T>
+void DenseKernelRows<T>::rectangle(std::span<const index_t> columns, T* out, index_t stride,
+                                   int threads, Control& control) {
+  const PackedDense<T> packed(panels_, depth_, columns);
+  const std::vector<const T*> panels = panels_of(packed);
+  const auto evaluate = [&](index_t first, index_t n, T* const* rows, int) {
+    table_.dense_block(block(first, n, panels, rows));
+  };
+  row_chunks(queries_.rows(), this->row_chunk_, out, stride, threads, control, evaluate);
 }
 
 template <Real T>

@@ -68,6 +68,22 @@ void KernelMatrix<T>::square(std::span<const index_t> rows, T* out, index_t stri
     out[static_cast<index_t>(r) * (stride + 1)] += static_cast<T>(ridge()[rows[r]]);
 }
 
+template <Real T>
+void KernelMatrix<T>::rectangle(std::span<const index_t> rows, std::span<const index_t> columns,
+                                T* out, index_t stride) {
+  if (rows.empty() || columns.empty()) return;
+  require(!is_twofold() && ridge().empty(), "a rectangle of a plain matrix only");
+  values_of_rectangles_ += rows.size() * columns.size();
+  this->rows().gather(rows);
+  this->rows().rectangle(columns, out, stride,
+                         threads_for(rows.size(), static_cast<index_t>(columns.size())), control_);
+}
+
+template <Real T> std::size_t KernelMatrix<T>::rows_computed() const {
+  const std::size_t n = static_cast<std::size_t>(n_columns());
+  return rows_computed_ + (values_of_rectangles_ + n - 1) / n;
+}
+
 template <Real T> void KernelMatrix<T>::set_ridge(std::vector<double> ridge) {
   if (ridge.empty()) return;
   require(rows().stored_row(0) == nullptr, "a stored matrix takes no ridge");
@@ -131,11 +147,38 @@ void KernelMatrix<T>::add_single(std::span<const index_t> rows, std::span<const 
   if (this->rows().stored_row(0) != nullptr) return add_stored(rows, coef, out);
   if (!stores_rows_ && this->rows().adds_directly())
     return add_directly(n_columns(), rows, coef, out);
-  // No more at a time than the cache holds, so that none of a piece evicts another of it.
+  const RowSum sum{coef, out};
+  add_in_pieces(rows, {&sum, 1}, will_return);
+}
+
+template <Real T>
+void KernelMatrix<T>::add_rows_to_each(std::span<const index_t> rows, std::span<const double> coef,
+                                       double* out, index_t stride) {
+  require(!is_twofold() && ridge().empty(), "sums of the rows of a plain matrix only");
+  const std::size_t n_sums = rows.empty() ? 0 : coef.size() / rows.size();
+  if (n_sums == 1 || this->rows().stored_row(0) != nullptr) {
+    for (std::size_t p = 0; p < n_sums; ++p)
+      add_rows(rows, coef.subspan(p * rows.size(), rows.size()),
+               out + static_cast<index_t>(p) * stride);
+    return;
+  }
+  std::vector<RowSum> sums;
+  for (std::size_t p = 0; p < n_sums; ++p)
+    sums.push_back(
+        {coef.subspan(p * rows.size(), rows.size()), out + static_cast<index_t>(p) * stride});
+  add_in_pieces(rows, sums, {});
+}
+
+// No more at a time than the cache holds, so that none of a piece evicts another of it.
+template <Real T>
+void KernelMatrix<T>::add_in_pieces(std::span<const index_t> rows, std::span<const RowSum> sums,
+                                    std::span<const char> will_return) {
   const std::size_t step = cache_ ? static_cast<std::size_t>(cache_->capacity()) : rows.size();
+  std::vector<RowSum> of_piece(sums.begin(), sums.end());
   for (std::size_t first = 0; first < rows.size(); first += step) {
     const std::size_t n = std::min(step, rows.size() - first);
-    add_piece(n_columns(), rows.subspan(first, n), coef.subspan(first, n), out,
+    for (std::size_t p = 0; p < sums.size(); ++p) of_piece[p].coef = sums[p].coef.subspan(first, n);
+    add_piece(n_columns(), rows.subspan(first, n), of_piece,
               will_return.empty() ? will_return : will_return.subspan(first, n));
   }
 }
@@ -145,7 +188,8 @@ void KernelMatrix<T>::add_rows_to(index_t n_columns, std::span<const index_t> ro
                                   std::span<const double> coef, double* out) {
   if (this->rows().adds_directly()) return add_directly(n_columns, rows, coef, out);
   const std::vector<char> none_returns(rows.size(), 0);
-  add_piece(n_columns, rows, coef, out, none_returns);
+  const RowSum sum{coef, out};
+  add_piece(n_columns, rows, {&sum, 1}, none_returns);
 }
 
 template <Real T> int KernelMatrix<T>::threads_for(std::size_t n_rows, index_t n_columns) const {
@@ -185,8 +229,7 @@ void KernelMatrix<T>::add_directly(index_t n_columns, std::span<const index_t> r
 
 template <Real T>
 void KernelMatrix<T>::add_piece(index_t n_columns, std::span<const index_t> rows,
-                                std::span<const double> coef, double* out,
-                                std::span<const char> will_return) {
+                                std::span<const RowSum> sums, std::span<const char> will_return) {
   KernelRows<T>& kernel = this->rows();
   const index_t n = static_cast<index_t>(rows.size());
   // stored[r]: the row in the cache, or nullptr when it lives in scratch only. All are looked up
@@ -213,6 +256,25 @@ void KernelMatrix<T>::add_piece(index_t n_columns, std::span<const index_t> rows
     scratch.resize(static_cast<std::size_t>(row_chunk * column_chunk));
     std::vector<T*> fresh_strip(static_cast<std::size_t>(row_chunk));
     std::vector<const T*> strip(rows.size());
+    std::vector<const T*> some_rows;
+    std::vector<double> some_coef;
+    // A single sum has all rows, of several each takes those that it has.
+    const auto add_strip = [&](index_t from, index_t until, index_t c, index_t width) {
+      if (sums.size() == 1)
+        return table_.add_rows(strip.data() + from, sums[0].coef.data() + from, until - from,
+                               sums[0].out + c, 0, width);
+      for (const RowSum& sum : sums) {
+        some_rows.clear();
+        some_coef.clear();
+        for (index_t r = from; r < until; ++r) {
+          if (sum.coef[r] == 0.0) continue;
+          some_rows.push_back(strip[r]);
+          some_coef.push_back(sum.coef[r]);
+        }
+        table_.add_rows(some_rows.data(), some_coef.data(), static_cast<index_t>(some_rows.size()),
+                        sum.out + c, 0, width);
+      }
+    };
     // Rows from `from` up to `until`, those of them that are fresh first computed.
     const auto add_some = [&](index_t first_fresh, index_t n_fresh_here, index_t from,
                               index_t until) {
@@ -228,7 +290,7 @@ void KernelMatrix<T>::add_piece(index_t n_columns, std::span<const index_t> rows
         }
         if (n_fresh_here > 0)
           kernel.evaluate(first_fresh, n_fresh_here, c, c + width, fresh_strip.data(), thread);
-        table_.add_rows(strip.data() + from, coef.data() + from, until - from, out + c, 0, width);
+        add_strip(from, until, c, width);
       }
     };
     // A chunk of the missing rows, and every row up to the next missing one.

@@ -16,6 +16,12 @@ namespace maxmargin {
 // two variables for each sample see (regression), and costs little more than the single one.
 enum class Fold { single, twofold };
 
+// A sum of rows: out[c] += sum_r coef[r] row_r[c].
+struct RowSum {
+  std::span<const double> coef;
+  double* out;
+};
+
 // The kernel matrix as a solver sees it: small square blocks, and sums of rows. Rows are kept in an
 // LRU cache where reading one again is cheaper than computing it; else they exist a strip at a
 // time. Every number that comes out is the same to the last bit whatever the cache holds and
@@ -34,6 +40,8 @@ template <Real T> class KernelMatrix {
   index_t size() const { return is_twofold() ? 2 * n_columns() : n_columns(); }
   // Whether computing a value again costs more than fetching it from main memory.
   bool is_dear() const { return rows().products_per_value() >= kCheapProducts; }
+  // Whether every row, once computed, stays.
+  bool keeps_all_rows() const { return cache_ && cache_->capacity() >= n_columns(); }
 
   // The whole matrix where it stands in memory: size() x size() numbers; else nullptr.
   const T* stored() const { return is_twofold() ? nullptr : rows().stored_row(0); }
@@ -41,12 +49,24 @@ template <Real T> class KernelMatrix {
   // out[r * stride + c] = K(rows[r], rows[c]); stride >= rows.size() rounded up to a cache line.
   void square(std::span<const index_t> rows, T* out, index_t stride);
 
+  // out[r * stride + c] = K(rows[r], columns[c]); stride >= columns.size() rounded up to a cache
+  // line. Of a single matrix without a ridge.
+  void rectangle(std::span<const index_t> rows, std::span<const index_t> columns, T* out,
+                 index_t stride);
+
   // out[c] += sum_r coef[r] K(rows[r], c) for every column c. A computed row enters the cache where
   // will_return tells that it is likely to be asked for again; an empty span says so of all.
   void add_rows(std::span<const index_t> rows, std::span<const double> coef, double* out,
                 std::span<const char> will_return = {});
 
-  // The same for the first n_columns of them only, a multiple of a line; nothing enters the cache.
+  // The same for n_outputs sums of the rows, each of which is looked up or computed once for all:
+  // out[p * stride + c] += sum_r coef[p * rows.size() + r] K(rows[r], c). Of a single matrix
+  // without a ridge.
+  void add_rows_to_each(std::span<const index_t> rows, std::span<const double> coef, double* out,
+                        index_t stride);
+
+  // The same as add_rows for the first n_columns of them only, a multiple of a line; nothing enters
+  // the cache.
   void add_rows_to(index_t n_columns, std::span<const index_t> rows, std::span<const double> coef,
                    double* out);
 
@@ -55,7 +75,8 @@ template <Real T> class KernelMatrix {
   void restrict_to(std::span<const index_t> columns);
   void restore();
 
-  std::size_t rows_computed() const { return rows_computed_; }
+  // Those of rectangles count as the whole rows that they would make up.
+  std::size_t rows_computed() const;
   std::size_t cache_hits() const;
   std::size_t cache_misses() const;
 
@@ -76,8 +97,10 @@ template <Real T> class KernelMatrix {
   void add_stored(std::span<const index_t> rows, std::span<const double> coef, double* out);
   void add_directly(index_t n_columns, std::span<const index_t> rows, std::span<const double> coef,
                     double* out);
-  void add_piece(index_t n_columns, std::span<const index_t> rows, std::span<const double> coef,
-                 double* out, std::span<const char> will_return);
+  void add_in_pieces(std::span<const index_t> rows, std::span<const RowSum> sums,
+                     std::span<const char> will_return);
+  void add_piece(index_t n_columns, std::span<const index_t> rows, std::span<const RowSum> sums,
+                 std::span<const char> will_return);
 
   std::unique_ptr<KernelRows<T>> all_;
   std::unique_ptr<KernelRows<T>> restricted_;
@@ -92,6 +115,7 @@ template <Real T> class KernelMatrix {
   std::optional<RowCache<T>> cache_;
   std::vector<std::vector<T>> scratch_; // by thread
   std::size_t rows_computed_ = 0;
+  std::size_t values_of_rectangles_ = 0;
   std::size_t closed_hits_ = 0, closed_misses_ = 0;
 };
 

@@ -48,6 +48,11 @@ template <Real T> class KernelRows {
   // to a cache line.
   virtual void square(T* out, index_t stride, int threads, Control& control) = 0;
 
+  // out[r * stride + c] = K(query r, columns[c]). Requires at least one column, and stride >= their
+  // number rounded up to a cache line.
+  virtual void rectangle(std::span<const index_t> columns, T* out, index_t stride, int threads,
+                         Control& control) = 0;
+
   // The same samples restricted to some columns, in that order, followed by padding.
   virtual std::unique_ptr<KernelRows> restricted(std::span<const index_t> columns) const = 0;
 

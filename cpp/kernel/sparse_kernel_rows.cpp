@@ -1,6 +1,7 @@
 #include "kernel/sparse_kernel_rows.hpp"
 
 #include "kernel/kernel_function.hpp"
+#include "kernel/row_chunks.hpp"
 #include "kernel/upper_triangle.hpp"
 #include "simd/dispatch.hpp"
 
@@ -81,6 +82,22 @@ void SparseKernelRows<T>::square(T* out, index_t stride, int threads, Control& c
   };
   upper_triangle(n, this->row_chunk_, out, stride,
                  std::min<int>(threads, static_cast<int>(spread_.size())), control, evaluate_from);
+}
+
+template <Real T>
+void SparseKernelRows<T>::rectangle(std::span<const index_t> columns, T* out, index_t stride,
+                                    int threads, Control& control) {
+  std::vector<index_t> samples;
+  for (const index_t c : columns) samples.push_back(columns_[c]);
+  const index_t width = round_up(static_cast<index_t>(columns.size()), kLane<T>);
+  samples.resize(static_cast<std::size_t>(width), samples.front());
+  if (samples_.has_tail()) square_index_.build(samples_, samples);
+  const auto evaluate = [&](index_t first, index_t count, T* const* rows, int thread) {
+    QueryTable<T>& table = spread_out(first, count, square_index_, thread);
+    table_.sparse_block(block(table, samples, 0, width), rows);
+  };
+  row_chunks(static_cast<index_t>(queries_.size()), this->row_chunk_, out, stride,
+             std::min<int>(threads, static_cast<int>(spread_.size())), control, evaluate);
 }
 
 template <Real T>

@@ -22,6 +22,8 @@ template <Real T> class SparseKernelRows final : public KernelRows<T> {
   void add(index_t first, index_t n, index_t begin, index_t end, const double* coef, double* out,
            int thread) override;
   void square(T* out, index_t stride, int threads, Control& control) override;
+  void rectangle(std::span<const index_t> columns, T* out, index_t stride, int threads,
+                 Control& control) override;
   std::unique_ptr<KernelRows<T>> restricted(std::span<const index_t> columns) const override;
 
  private:
