@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from kernel_perceptron_oracles import clouds
 from maxmargin import ConvergenceWarning, KernelPerceptron, NotFittedError, Perceptron, _core
 from maxmargin.diagnostics import functional_margin, geometric_margin
 from oracles import kernel, rng
@@ -195,12 +196,32 @@ def test_threads_and_cache_do_not_change_the_result(form):
         )
 
 
+@pytest.mark.parametrize("shuffle", [False, True])
+@pytest.mark.parametrize("cache_size", [1e-9, 100.0])
+def test_fewer_passes_are_the_first_of_more(shuffle, cache_size):
+    X, y = clouds(900, 6, 5, spread=1.5)
+    parameters = {"shuffle": shuffle, "random_state": 3, "cache_size": cache_size, "gamma": 0.1}
+    longest = fit(X, y, max_iter=4, **parameters)
+    for max_iter in (1, 2, 3):
+        model = fit(X, y, max_iter=max_iter, **parameters)
+        for some, all_passes in zip(
+            model.mistakes_per_pass_, longest.mistakes_per_pass_, strict=True
+        ):
+            assert some.tolist() == all_passes[:max_iter].tolist()
+
+
 def test_a_cache_saves_kernel_rows():
     X, y = rng(0).normal(size=(1500, 40)), rng(1).integers(0, 2, 1500)
     small = fit(X, y, kernel="linear", max_iter=4, cache_size=1e-9)
     large = fit(X, y, kernel="linear", max_iter=4, cache_size=100.0)
-    assert small.kernel_rows_ == small.n_mistakes_[0]
-    assert large.kernel_rows_ == len(large.support_) < small.kernel_rows_
+    assert large.kernel_rows_ == len(large.support_) < small.kernel_rows_ <= small.n_mistakes_[0]
+
+
+@pytest.mark.parametrize("form", ["float64", "csr"])
+def test_a_single_pass_takes_half_of_the_rows(form):
+    X, y = rng(0).normal(size=(3000, 20)), rng(1).integers(0, 2, 3000)
+    model = fit(FORMS[form](X), y, gamma=0.02, max_iter=1)
+    assert model.kernel_rows_ < 0.65 * model.n_mistakes_[0]
 
 
 def test_memory_layout_does_not_matter_and_nothing_is_changed():
@@ -275,6 +296,17 @@ def test_ctrl_c_ends_a_fit():
         ({"tol": -0.5}, "tol"),
         ({"cache_size": 0}, "cache_size"),
         ({"fit_intercept": "yes"}, "fit_intercept"),
+        ({"average": 1}, "average must be True or False, got 1"),
+        ({"multi_class": "ovo"}, "multi_class must be one of 'ovr', 'crammer_singer', got 'ovo'"),
+        ({"budget": 0}, "budget must be an integer >= 1"),
+        ({"budget": 2.0}, "budget must be an integer >= 1"),
+        ({"budget_policy": "oldest"}, "budget_policy must be one of 'random', 'forgetron', 'proj"),
+        ({"eta": -0.1}, "eta must be a finite number >= 0, got -0.1"),
+        ({"budget": 3, "average": True}, "average=True needs every support vector"),
+        (
+            {"budget": 3, "budget_policy": "forgetron", "multi_class": "crammer_singer"},
+            "budget_policy='forgetron' is for problems of two classes",
+        ),
         ({"random_state": "seed"}, "random_state"),
         ({"n_jobs": -2}, "n_jobs"),
     ],

@@ -7,7 +7,9 @@
 #include "solver/perceptron.hpp"
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <string>
 
 namespace maxmargin::bindings {
 namespace {
@@ -74,40 +76,50 @@ py::dict perceptron_fit(const py::object& X, const Array<std::int64_t>& y,
   return result;
 }
 
+Budget budget_of(const std::string& policy, std::optional<index_t> size, double eta) {
+  const std::map<std::string, Budget::Policy> policies = {
+      {"random", Budget::Policy::random},
+      {"forgetron", Budget::Policy::forgetron},
+      {"projectron", Budget::Policy::projectron}};
+  const auto found = policies.find(policy);
+  require(found != policies.end(), "unknown budget policy " + policy);
+  const bool is_limited = size || found->second == Budget::Policy::projectron;
+  return {is_limited ? found->second : Budget::Policy::none, size.value_or(Budget::kUnlimited),
+          eta};
+}
+
 py::dict kernel_perceptron_fit(const py::object& X, const Array<std::int64_t>& y,
                                const Array<std::int64_t>& positive, const KernelParams& kernel,
-                               double offset, index_t max_iter, std::optional<double> tol,
+                               bool is_joint, double offset, bool average,
+                               std::optional<index_t> budget, const std::string& budget_policy,
+                               double eta, index_t max_iter, std::optional<double> tol,
                                bool shuffle, std::uint64_t seed, std::size_t cache_bytes,
                                int n_threads, const py::object& callback) {
   const MatrixView view = matrix_view(X);
   require(y.size() == n_rows(view) && y.size() > 0, "y must have one element for every row of X");
-  const PassOptions options{max_iter, tol, shuffle, seed};
+  const KernelPerceptronOptions options{
+      {max_iter, tol, shuffle, seed}, offset, average, budget_of(budget_policy, budget, eta)};
+  const MistakeRule rule{span_of(y), span_of(positive), is_joint};
   Control control(python_hook(callback));
-  std::vector<MistakeRecord> records;
-  std::vector<std::int64_t> alpha;
+  KernelPerceptronFit fit;
   std::size_t kernel_rows = 0;
   {
     const py::gil_scoped_release nogil;
-    // One segment, so that column i is sample i. Kernel values do not depend on labels: every
-    // problem finds the rows that those before it left in the cache.
+    // One segment, so that column i is sample i.
     const auto samples =
         pack_samples<double>(PackingPlan(view, kernel), {identity_order(n_rows(view))},
                              thread_count(n_threads), control);
     const index_t segments[] = {0};
     KernelMatrix<double> matrix(samples->rows(segments, n_threads), cache_bytes, n_threads,
                                 control);
-    for (const std::int64_t label : span_of(positive)) {
-      KernelPerceptronFit fit =
-          train_kernel_perceptron(matrix, signs_of(span_of(y), label), offset, options, control);
-      alpha.insert(alpha.end(), fit.alpha.begin(), fit.alpha.end());
-      records.push_back(std::move(fit.record));
-    }
+    fit = train_kernel_perceptron(matrix, rule, options, control);
     kernel_rows = matrix.rows_computed();
   }
   py::dict result;
-  result["alpha"] = to_numpy(std::move(alpha), {positive.size(), y.size()});
-  result["is_separated"] = separated(records);
-  result["mistakes_per_pass"] = mistakes_per_pass(records);
+  result["alpha"] = to_numpy(std::move(fit.alpha), {rule.n_problems(), y.size()});
+  result["beta"] = to_numpy(std::move(fit.beta), {rule.n_outputs(), y.size()});
+  result["is_separated"] = separated(fit.records);
+  result["mistakes_per_pass"] = mistakes_per_pass(fit.records);
   result["kernel_rows"] = kernel_rows;
   return result;
 }
@@ -125,12 +137,14 @@ void bind_perceptron(py::module_& m) {
         "of the rest and of the positive class by problem.");
 
   m.def("kernel_perceptron_fit", &kernel_perceptron_fit, py::arg("X"), py::arg("y"),
-        py::arg("positive"), py::arg("kernel"), py::kw_only(), py::arg("offset") = 1.0,
-        py::arg("max_iter") = 1000, py::arg("tol") = py::none(), py::arg("shuffle") = false,
-        py::arg("seed") = 0, py::arg("cache_bytes") = std::size_t{200} << 20,
-        py::arg("n_threads") = 0, py::arg("callback") = py::none(),
-        "Train one kernel perceptron for each positive class against the rest "
-        "(solver/kernel_perceptron.hpp).");
+        py::arg("positive"), py::arg("kernel"), py::kw_only(), py::arg("is_joint") = false,
+        py::arg("offset") = 1.0, py::arg("average") = false, py::arg("budget") = py::none(),
+        py::arg("budget_policy") = "random", py::arg("eta") = 0.0, py::arg("max_iter") = 1000,
+        py::arg("tol") = py::none(), py::arg("shuffle") = false, py::arg("seed") = 0,
+        py::arg("cache_bytes") = std::size_t{200} << 20, py::arg("n_threads") = 0,
+        py::arg("callback") = py::none(),
+        "Train a kernel perceptron: one output for each positive class against the rest, or, if "
+        "is_joint, for each class (solver/kernel_perceptron.hpp).");
 }
 
 } // namespace maxmargin::bindings

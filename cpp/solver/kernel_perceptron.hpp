@@ -2,31 +2,48 @@
 
 #include "base/control.hpp"
 #include "kernel/kernel_matrix.hpp"
+#include "solver/budget_policy.hpp"
 #include "solver/mistake_passes.hpp"
+#include "solver/mistake_rule.hpp"
 
-#include <span>
 #include <vector>
 
 namespace maxmargin {
 
+struct KernelPerceptronOptions {
+  PassOptions passes;
+  double offset = 1.0; // added to the kernel
+  // The coefficients are the mean over all examples of all passes of those that stood after each
+  // (Freund and Schapire 1999). Not with a policy that removes support vectors.
+  bool average = false;
+  Budget budget;
+};
+
 struct KernelPerceptronFit {
-  std::vector<std::int64_t> alpha; // mistakes made on every example
-  MistakeRecord record;
+  std::vector<std::int64_t> alpha; // mistakes by problem and example
+  std::vector<double> beta;        // coefficients by output and example
+  std::vector<MistakeRecord> records;
 };
 
 // The perceptron in its dual form (Aizerman, Braverman and Rozonoer 1964; Freund and Schapire 1999,
-// section 3): f(x) = sum_i alpha_i y_i (K(x_i, x) + offset), and alpha_i += 1 on a mistake,
-// y_i f(x_i) <= 0. With the linear kernel and offset 1 it makes the mistakes of the primal
-// perceptron with a bias.
+// section 3): f(x) = sum_i beta_i (K(x_i, x) + offset), and beta_i += y_i on a mistake,
+// y_i f(x_i) <= 0 (of several outputs: solver/mistake_rule.hpp). With the linear kernel and offset
+// 1 it makes the mistakes of the primal perceptron with a bias. The outputs share all kernel
+// values.
 //
-// The scores f(x_i) of all examples are kept up to date. Examples are taken in blocks: the kernel
-// matrix of a block tells how a mistake in it changes the scores of those after, and the rest of
-// the scores follow for all mistakes of the block together. Blocks change nothing but the speed.
+// Examples are taken in blocks, whose own kernel matrix tells how a mistake in a block changes the
+// scores f(x_i) of those after. The scores of all others follow for all mistakes of the block
+// together. Either at once: examples that are right cost nothing then, and rows of kernel values
+// stay in the cache for later passes. Or when the turn of a block comes
+// (solver/deferred_scores.hpp), which saves half the work of a single pass. With a budget, no
+// scores are kept (solver/support_set_passes.hpp). None of this changes anything but the speed.
+// Sums are float64, of float64 kernel values: the mistakes are those of the rule in exact
+// arithmetic but where a score is as small as its rounding.
 //
-// Requires: example i, of label y_i in {-1, +1}, is column i of `kernel`; further columns are
-// padding. Throws NumericError when f leaves the range of float64.
-KernelPerceptronFit train_kernel_perceptron(KernelMatrix<double>& kernel,
-                                            std::span<const std::int8_t> y, double offset,
-                                            const PassOptions& options, Control& control);
+// Requires: example i is column i of `kernel`; further columns are padding. Throws NumericError
+// when f leaves the range of float64.
+KernelPerceptronFit train_kernel_perceptron(KernelMatrix<double>& kernel, const MistakeRule& rule,
+                                            const KernelPerceptronOptions& options,
+                                            Control& control);
 
 } // namespace maxmargin

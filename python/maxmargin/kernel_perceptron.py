@@ -22,6 +22,9 @@ from maxmargin._validation import Gamma
 
 __all__ = ["KernelPerceptron"]
 
+MULTI_CLASS = ("ovr", "crammer_singer")
+BUDGET_POLICIES = ("random", "forgetron", "projectron")
+
 Self = TypeVar("Self", bound="KernelPerceptron")
 
 
@@ -33,11 +36,12 @@ class KernelPerceptron(MistakeDriven):
         f(x) = sum of alpha_i y_i (K(x_i, x) + 1),    alpha_i += 1 on a mistake, y_i f(x_i) <= 0,
 
     until a pass over the data makes no mistake. The 1 stands for a bias and goes with
-    `fit_intercept`; with the linear kernel the mistakes are those of `Perceptron`. With more than
-    two classes, one machine is trained for each class against the rest.
+    `fit_intercept`; with the linear kernel the mistakes are those of `Perceptron`. There can be a
+    budget of support vectors, and with more than two classes one function for each.
 
-    The scores f(x_i) are kept up to date by kernel rows, computed in blocks of many mistakes and
-    cached where that pays; the mistakes are those of the rule above, one example at a time.
+    Kernel values are computed in blocks of many examples, for all classes at once, and cached where
+    that pays. The mistakes are those of the rule above, one example at a time, in float64: those
+    of exact arithmetic, except where |f| is as small as the rounding of its sum.
 
     Parameters
     ----------
@@ -57,7 +61,30 @@ class KernelPerceptron(MistakeDriven):
     shuffle : bool, default=False
         Whether every pass takes the examples in a new random order, rather than as given.
     random_state : int, Generator, RandomState or None, default=None
-        Seed of the orders; None takes a new one for every fit.
+        Seed of the orders and of random removals; None takes a new one for every fit.
+    average : bool, default=False
+        Whether the coefficients are those of the mean of all f, one after each example of every
+        pass [2]_, rather than of the last f. Training makes the same mistakes. Not with a budget
+        that removes support vectors.
+    multi_class : {'ovr', 'crammer_singer'}, default='ovr'
+        With more than two classes, 'ovr' is one problem for each class against the rest.
+        'crammer_singer' is one problem of all classes [3]_: the function of an example's own class
+        must be greater than all others, else the example is added to it and subtracted from that of
+        the greatest rival (the first of several). With two classes both make the same mistakes, and
+        one function is trained.
+    budget : int or None, default=None
+        Greatest number of support vectors of each problem, >= 1; None for no limit. A mistake on a
+        support vector takes no room.
+    budget_policy : {'random', 'forgetron', 'projectron'}, default='random'
+        What a mistake does when the budget is used up. 'random': a support vector chosen at random
+        is removed [4]_. 'forgetron': all coefficients shrink by as much as the self-tuned Forgetron
+        [5]_ finds necessary, and the oldest support vector is removed (K is divided by its greatest
+        K(x, x) there; not with 'crammer_singer'). 'projectron': the new example is replaced by its
+        projection on the span of the support vectors in feature space, and so it is, with or
+        without a budget, wherever that is at most `eta` away [6]_; none is ever removed.
+    eta : float, default=0.1
+        Distance in the feature space of K + 1 (of K without `fit_intercept`), >= 0, up to which
+        'projectron' projects. The greater, the fewer support vectors.
     tol : float or None, default=None
         With a number >= 0, training stops also when the share of mistakes has not fallen by more
         than `tol` below the least so far in 5 passes in a row. With None it stops only at a pass
@@ -73,25 +100,26 @@ class KernelPerceptron(MistakeDriven):
     classes_ : ndarray of shape (n_classes,)
         Sorted labels.
     alpha_ : ndarray of int64, shape (n_samples,) or (n_classes, n_samples)
-        Mistakes on every training example.
+        Mistakes on every training example, of one problem or of every class against the rest.
     support_ : ndarray of int64, shape (n_SV,)
-        Rows of `X` on which a mistake was made, ascending.
+        Rows of `X` that have a coefficient, ascending: those on which a mistake was made, as far as
+        a budget kept them.
     support_vectors_ : ndarray or CSR matrix of shape (n_SV, n_features)
         `X[support_]`.
     dual_coef_ : ndarray of float64, shape (1, n_SV) or (n_classes, n_SV)
-        alpha_i y_i of the support vectors.
+        Coefficients of the support vectors: alpha_i y_i, where there is no average and no budget.
     intercept_ : ndarray of float64, shape (1,) or (n_classes,)
         f(x) is dual_coef_ @ K(support_vectors_, x) + intercept_.
     n_iter_ : int
         Passes; of several problems, the most that one of them took.
     n_mistakes_ : ndarray of int64, shape (1,) or (n_classes,)
-        Mistakes in all passes.
+        Mistakes of every problem in all passes.
     mistakes_per_pass_ : list of ndarray of int64
         One array for each problem.
     converged_ : bool
-        Whether the last pass made no mistake: f separates the training data.
+        Whether the last pass made no mistake: f, if not averaged, separates the training data.
     kernel_rows_ : int
-        Rows of the kernel matrix that were computed.
+        Rows of the kernel matrix that were computed; parts of rows count as such.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only where `X` has column names.
@@ -103,6 +131,14 @@ class KernelPerceptron(MistakeDriven):
        (1964).
     .. [2] Y. Freund, R. E. Schapire, "Large margin classification using the perceptron algorithm",
        Machine Learning 37 (1999), section 3.
+    .. [3] K. Crammer, Y. Singer, "Ultraconservative online algorithms for multiclass problems",
+       JMLR 3 (2003).
+    .. [4] G. Cavallanti, N. Cesa-Bianchi, C. Gentile, "Tracking the best hyperplane with a simple
+       budget perceptron", Machine Learning 69 (2007).
+    .. [5] O. Dekel, S. Shalev-Shwartz, Y. Singer, "The Forgetron: a kernel-based perceptron on a
+       budget", SIAM Journal on Computing 37 (2008).
+    .. [6] F. Orabona, J. Keshet, B. Caputo, "The Projectron: a bounded kernel-based perceptron",
+       ICML 2008.
 
     Examples
     --------
@@ -124,6 +160,11 @@ class KernelPerceptron(MistakeDriven):
         fit_intercept: bool = True,
         shuffle: bool = False,
         random_state: Any = None,
+        average: bool = False,
+        multi_class: str = "ovr",
+        budget: int | None = None,
+        budget_policy: str = "random",
+        eta: float = 0.1,
         tol: float | None = None,
         cache_size: float = 200,
         n_jobs: int | None = None,
@@ -136,6 +177,11 @@ class KernelPerceptron(MistakeDriven):
         self.fit_intercept = fit_intercept
         self.shuffle = shuffle
         self.random_state = random_state
+        self.average = average
+        self.multi_class = multi_class
+        self.budget = budget
+        self.budget_policy = budget_policy
+        self.eta = eta
         self.tol = tol
         self.cache_size = cache_size
         self.n_jobs = n_jobs
@@ -166,6 +212,7 @@ class KernelPerceptron(MistakeDriven):
             If the last of `max_iter` passes still made mistakes.
         """
         options = self._check_pass_options()
+        rule = self._check_rule()
         cache_bytes = _validation.check_cache_size(self.cache_size)
         offset = 1.0 if _validation.check_flag("fit_intercept", self.fit_intercept) else 0.0
         kernel = check_kernel(self.kernel, self.gamma, self.coef0, self.degree)
@@ -173,39 +220,61 @@ class KernelPerceptron(MistakeDriven):
         codes, classes = _validation.check_labels(y, matrix.shape[0], type(self).__name__)
         kernel = with_gamma(kernel, self.gamma, matrix)
         check_samples(kernel, matrix)
-        positive = positive_classes(len(classes))
+        is_joint = self.multi_class == "crammer_singer" and len(classes) > 2
         try:
             result = _core.kernel_perceptron_fit(
                 matrix,
                 codes,
-                positive,
+                positive_classes(len(classes)),
                 kernel.to_core(),
+                is_joint=is_joint,
                 offset=offset,
                 cache_bytes=cache_bytes,
+                **rule,
                 **options._asdict(),
             )
         except _core.NumericError as error:
             raise ValueError(overflow_message(kernel, str(error))) from error
         self.classes_ = classes
-        self._set_model(matrix, codes == positive[:, np.newaxis], result["alpha"], offset, kernel)
+        self._set_model(matrix, result, offset, kernel)
         self._set_record(result)
         self.kernel_rows_: int = result["kernel_rows"]
         self._record_features(X, matrix.shape[1])
         self._warn_of_mistakes(options.max_iter)
         return self
 
+    def _check_rule(self) -> dict[str, Any]:
+        """Return the checked options of the core that say what a mistake does."""
+        average = _validation.check_flag("average", self.average)
+        multi_class = _validation.check_choice("multi_class", self.multi_class, MULTI_CLASS)
+        policy = _validation.check_choice("budget_policy", self.budget_policy, BUDGET_POLICIES)
+        eta = _validation.check_real("eta", self.eta, at_least=0)
+        budget = self.budget
+        if budget is not None:
+            budget = _validation.check_integer("budget", budget, at_least=1, at_most=2**62)
+            if average and policy != "projectron":
+                raise ValueError(
+                    f"average=True needs every support vector, and budget_policy={policy!r} "
+                    "removes some: use budget_policy='projectron', budget=None or average=False"
+                )
+            if policy == "forgetron" and multi_class == "crammer_singer":
+                raise ValueError(
+                    "budget_policy='forgetron' is for problems of two classes: use "
+                    "multi_class='ovr', not 'crammer_singer'"
+                )
+        return {"average": average, "budget": budget, "budget_policy": policy, "eta": eta}
+
     def _set_model(
         self,
         matrix: Matrix,
-        is_positive: NDArray[np.bool_],
-        alpha: NDArray[np.int64],
+        result: dict[str, Any],
         offset: float,
         kernel: KernelParams,
     ) -> None:
-        beta = np.where(is_positive, alpha, -alpha)
+        alpha, beta = result["alpha"], result["beta"]
         self.alpha_ = alpha[0] if len(alpha) == 1 else alpha
-        self.support_: NDArray[np.int64] = np.flatnonzero(alpha.any(axis=0)).astype(np.int64)
-        self.dual_coef_ = np.ascontiguousarray(beta[:, self.support_], dtype=np.float64)
+        self.support_: NDArray[np.int64] = np.flatnonzero(beta.any(axis=0)).astype(np.int64)
+        self.dual_coef_ = np.ascontiguousarray(beta[:, self.support_])
         self.intercept_ = offset * beta.sum(axis=1)
         self._dual_coef = self.dual_coef_
         self._support_vectors = take_rows(matrix, self.support_)

@@ -1,0 +1,71 @@
+#include "solver/deferred_scores.hpp"
+
+#include <algorithm>
+
+namespace maxmargin {
+namespace {
+
+// Kernel values of as many rows with a block stay in the caches until they are added up.
+constexpr std::size_t kRows = 512;
+
+} // namespace
+
+DeferredScores::Block& DeferredScores::add_block(std::span<const index_t> examples) {
+  return blocks_.emplace_back(Block{{examples.begin(), examples.end()}, 0});
+}
+
+void DeferredScores::catch_up(Block& block) {
+  sum_changes(block.n_known);
+  for (std::size_t r = 0; r < rows_.size(); r += kRows)
+    add_rows(r, std::min(kRows, rows_.size() - r), block);
+  mark(block);
+}
+
+void DeferredScores::settle() {
+  for (Block& block : blocks_) catch_up(block);
+  blocks_.clear();
+  changes_.clear();
+}
+
+// What the changes from the given one on come to, by example.
+void DeferredScores::sum_changes(std::size_t first) {
+  rows_.clear();
+  coef_.clear();
+  for (std::size_t k = first; k < changes_.size(); ++k) {
+    const auto& [example, change] = changes_[k];
+    if (place_[example] < 0) {
+      place_[example] = static_cast<index_t>(rows_.size());
+      rows_.push_back(example);
+      coef_.resize(coef_.size() + static_cast<std::size_t>(n_outputs_), 0.0);
+    }
+    coef_[place_[example] * n_outputs_ + change.output] += change.sign;
+  }
+  for (const index_t example : rows_) place_[example] = -1;
+}
+
+void DeferredScores::add_rows(std::size_t first, std::size_t count, const Block& block) {
+  const index_t n = static_cast<index_t>(block.examples.size());
+  const index_t width = round_up(n, kLane<double>);
+  values_.resize_discard(static_cast<index_t>(count) * width);
+  kernel_.rectangle(std::span(rows_).subspan(first, count), block.examples, values_.data(), width);
+  sums_.resize_discard(width);
+  std::vector<const double*> rows;
+  std::vector<double> coef;
+  for (index_t p = 0; p < n_outputs_; ++p) {
+    rows.clear();
+    coef.clear();
+    for (std::size_t r = 0; r < count; ++r) {
+      const double c = coef_[static_cast<index_t>(first + r) * n_outputs_ + p];
+      if (c == 0.0) continue;
+      rows.push_back(values_.data() + static_cast<index_t>(r) * width);
+      coef.push_back(c);
+    }
+    double* score = score_.data() + p * stride_;
+    for (index_t k = 0; k < n; ++k) sums_[k] = score[block.examples[k]];
+    table_.add_rows(rows.data(), coef.data(), static_cast<index_t>(rows.size()), sums_.data(), 0,
+                    n);
+    for (index_t k = 0; k < n; ++k) score[block.examples[k]] = sums_[k];
+  }
+}
+
+} // namespace maxmargin

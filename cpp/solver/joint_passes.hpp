@@ -1,0 +1,42 @@
+#pragma once
+
+#include "solver/mistake_passes.hpp"
+
+namespace maxmargin {
+
+// Problems that go through the same examples side by side, each until its own end.
+class JointPasses {
+ public:
+  JointPasses(index_t n_examples, index_t n_problems, const PassOptions& options)
+      : options_(options), order_(identity_order(n_examples)), random_(options.seed),
+        ends_(static_cast<std::size_t>(n_problems), PassEnd(n_examples, options)),
+        is_active_(static_cast<std::size_t>(n_problems), 1) {}
+
+  // Calls pass(order, is_active, mistakes), which adds the mistakes of every active problem, until
+  // all have ended. With the same options a problem gets the same orders as in run_passes.
+  template <class Pass> void run(const Pass& pass) {
+    std::vector<index_t> mistakes(ends_.size());
+    while (std::ranges::any_of(is_active_, [](char active) { return active != 0; })) {
+      if (options_.shuffle) random_.shuffle(order_);
+      std::ranges::fill(mistakes, 0);
+      pass(std::span<const index_t>(order_), std::span<const char>(is_active_), mistakes);
+      for (std::size_t p = 0; p < ends_.size(); ++p)
+        if (is_active_[p]) is_active_[p] = ends_[p].add(mistakes[p]);
+    }
+  }
+
+  std::vector<MistakeRecord> take_records() {
+    std::vector<MistakeRecord> records;
+    for (PassEnd& end : ends_) records.push_back(std::move(end.record));
+    return records;
+  }
+
+ private:
+  PassOptions options_;
+  std::vector<index_t> order_;
+  Random random_;
+  std::vector<PassEnd> ends_;
+  std::vector<char> is_active_;
+};
+
+} // namespace maxmargin
