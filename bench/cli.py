@@ -16,7 +16,7 @@ MODULE_OF = {
 MUST_BE_POSITIVE = ("repeats", "tol", "timeout", "threads", "cache_mb", "fits")
 
 
-def new_parser(program, description):
+def new_parser(program, description, timeout=200.0):
     """A parser with the options of every command that measures."""
     parser = argparse.ArgumentParser(prog=program, description=description.split("\n\n")[0])
     parser.add_argument(
@@ -37,8 +37,8 @@ def new_parser(program, description):
     parser.add_argument(
         "--timeout",
         type=float,
-        default=200.0,
-        help="seconds for one fit or one prediction (default 200)",
+        default=timeout,
+        help=f"seconds for one fit or one prediction (default {timeout:g})",
     )
     parser.add_argument(
         "--quick",

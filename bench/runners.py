@@ -312,7 +312,19 @@ def formulation(request, save):
     formulation_fits.formulation(request, save)
 
 
-TASKS = {"fit": fit, "small_fits": small_fits, "formulation": formulation}
+def kernel_perceptron(request, save):
+    """One timed fit of a kernel perceptron."""
+    import kernel_perceptron_fits
+
+    kernel_perceptron_fits.kernel_perceptron(request, save)
+
+
+TASKS = {
+    "fit": fit,
+    "small_fits": small_fits,
+    "formulation": formulation,
+    "kernel_perceptron": kernel_perceptron,
+}
 
 if __name__ == "__main__":
     request = json.load(sys.stdin)

@@ -138,6 +138,19 @@ def test_a_worse_peer_sets_no_mark(bench):
     assert ratios["over_libsvm"] == 6.0
 
 
+def test_both_kernel_perceptrons_make_the_same_mistakes(bench, monkeypatch, tmp_path):
+    pytest.importorskip("sklearn")
+    monkeypatch.setenv("PYTHONPATH", str(Path(maxmargin.__file__).parent.parent))
+    file = tmp_path / "out.json"
+    arguments = ["--quick", "--only", "digits", "--libraries", "maxmargin_f64", "--rows", "200"]
+    assert bench("kernel_perceptron").main([*arguments, "--json", str(file)]) == 0
+    (result,) = json.loads(file.read_text())["results"]
+    assert result["makes_the_same_mistakes"]
+    assert list(result["libraries"]) == ["maxmargin_f64", "numpy"]
+    mistakes = [one["measurements"][0]["alpha_sha256"] for one in result["libraries"].values()]
+    assert len(set(mistakes)) == 1
+
+
 @pytest.mark.parametrize("command", ["compare", "cache_size", "small_fits", "memory"])
 def test_quick_pass(bench, monkeypatch, tmp_path, command):
     pytest.importorskip("sklearn")
