@@ -260,6 +260,42 @@ def test_every_type_goes_both_ways(tmp_path, name, kernel, is_sparse):
     )
 
 
+@pytest.mark.parametrize("name", ["epsilon_svr", "nu_svr"])
+def test_the_scale_of_a_regressions_errors_goes_both_ways(tmp_path, name):
+    number, make, _ = ESTIMATORS[name]
+    X = problem(2)[0]
+    trained = svmutil.svm_train(list(X[:, 0]), sparse_samples(X), f"-q -s {number} -b 1")
+    svmutil.svm_save_model(str(tmp_path / "theirs"), trained)
+    ours = load_model(tmp_path / "theirs", n_features=3)
+    assert ours._noise_scale == trained.get_svr_probability() > 0
+    save_model(ours, tmp_path / "ours")
+    again = svmutil.svm_load_model(str(tmp_path / "ours"))
+    assert again.get_svr_probability() == ours._noise_scale
+    fresh = make().fit(X, X[:, 0])
+    save_model(fresh, tmp_path / "m")
+    assert b"probA" not in (tmp_path / "m").read_bytes()
+    assert load_model(tmp_path / "m")._noise_scale is None
+    ours.fit(X, X[:, 0])
+    assert ours._noise_scale is None
+    bad = (tmp_path / "ours").read_bytes().replace(b"probA ", b"probA -")
+    with pytest.raises(ValueError, match=r"line \d+: probA must be >= 0"):
+        load_model(bad)
+    with pytest.raises(ValueError, match="noise_scale must be finite"):
+        _core.write_model(**{**_core.read_model(bad.replace(b"-", b"")), "noise_scale": np.nan})
+
+
+@pytest.mark.parametrize("labels", [(-1, 1), (1, -1), (-1, 2), (3, 1, 2)])
+def test_the_classes_stand_in_libsvms_order(tmp_path, labels):
+    X, y = problem(len(labels))
+    y = np.array(labels)[y]
+    y[0] = labels[0]
+    y[1] = labels[1]
+    save_model(SVC().fit(X, y), tmp_path / "ours")
+    trained = svmutil.svm_train(list(map(float, y)), sparse_samples(X), "-q")
+    theirs = " ".join(map(str, trained.get_labels()))
+    assert f"\nlabel {theirs}\n".encode() in (tmp_path / "ours").read_bytes()
+
+
 def test_a_regression_without_support_vectors(tmp_path):
     model = SVR(epsilon=1.0).fit(np.eye(4), [0.1, 0.2, 0.3, 0.4])
     save_model(model, tmp_path / "m")

@@ -73,6 +73,7 @@ py::dict to_dict(SvmModel&& model) {
   std::vector<double> sigmoids = std::move(model.prob_a);
   sigmoids.insert(sigmoids.end(), model.prob_b.begin(), model.prob_b.end());
   result["sigmoids"] = to_numpy(std::move(sigmoids), {2, n_sigmoids});
+  result["noise_scale"] = model.noise_scale;
   result["support_vectors"] =
       py::make_tuple(to_numpy(std::move(vectors.values)), to_numpy(std::move(vectors.indices)),
                      to_numpy(std::move(vectors.indptr)), vectors.cols);
@@ -129,7 +130,7 @@ py::bytes write_model_bytes(const KernelParams& kernel, const Array<double>& lab
                             const Array<index_t>& n_support, const Array<double>& dual_coef,
                             const Array<double>& rho, const py::object& support_vectors,
                             const Array<index_t>& vote_order, const std::string& type,
-                            const Array<double>& sigmoids) {
+                            const Array<double>& sigmoids, std::optional<double> noise_scale) {
   SvmModel model;
   model.type = type_named(type);
   model.kernel = kernel;
@@ -140,6 +141,7 @@ py::bytes write_model_bytes(const KernelParams& kernel, const Array<double>& lab
   const auto n_sigmoids = sigmoids.size() / 2;
   model.prob_a.assign(sigmoids.data(), sigmoids.data() + n_sigmoids);
   model.prob_b.assign(sigmoids.data() + n_sigmoids, sigmoids.data() + 2 * n_sigmoids);
+  model.noise_scale = noise_scale;
   const MatrixView view = matrix_view(support_vectors);
   const std::vector<index_t> order = to_vector(vote_order);
   std::string text;
@@ -166,6 +168,7 @@ void bind_io(py::module_& m) {
         py::arg("n_support"), py::arg("dual_coef"), py::arg("rho"), py::arg("support_vectors"),
         py::arg("vote_order"), py::arg("type") = "c_svc",
         py::arg("sigmoids") = Array<double>(std::vector<py::ssize_t>{2, 0}),
+        py::arg("noise_scale") = py::none(),
         "The text of a LIBSVM model, its classes in the order vote_order.");
 }
 

@@ -177,6 +177,10 @@ index_t read_header(const Header& header, SvmModel& model) {
     read_classes(header, n_support_vectors, model);
   else
     model.rho.assign(1, header.number<double>("rho"));
+  if (is_regression(model.type) && header.has("probA")) {
+    model.noise_scale = header.number<double>("probA");
+    header.check(*model.noise_scale >= 0.0, "probA", "must be >= 0");
+  }
   return n_support_vectors;
 }
 

@@ -18,7 +18,7 @@ SvmType type_named(std::string_view name);
 
 // Throws: InvalidArgument, with line number, on anything else. Nothing is allocated on the word of
 // a number in the text, and every text that was cut short is refused. The probability estimates of
-// types that are no classifiers are read over. The classes stay in the order of the file.
+// one-class models are read over. The classes stay in the order of the file.
 // n_features -1: as many as the largest index tells, since the format does not say.
 SvmModel read_model(std::string_view text, IndexBase base = IndexBase::automatic,
                     index_t n_features = -1);

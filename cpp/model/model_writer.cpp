@@ -65,6 +65,8 @@ void check_parts_fit(const SvmModel& model) {
   require(n_sigmoids == model.prob_b.size() &&
               (n_sigmoids == 0 || (is_classifier(model.type) && n_sigmoids == model.rho.size())),
           "prob_a and prob_b must both be empty or have an element for each rho of a classifier");
+  require(!model.noise_scale || (is_regression(model.type) && std::isfinite(*model.noise_scale)),
+          "noise_scale must be finite, and only a regression has one");
   require(std::ssize(model.dual_coef) == model.n_coef_rows() * vectors.rows,
           "dual_coef must have a row for every other class and a column for every support vector");
   require(std::isfinite(model.kernel.gamma) && std::isfinite(model.kernel.coef0) &&
@@ -126,6 +128,7 @@ std::string write_model(const SvmModel& given, const std::vector<index_t>& class
     }
     append_line(text, "nr_sv", model.n_support);
   }
+  if (model.noise_scale) append_line(text, "probA", std::vector{*model.noise_scale});
   text += "SV\n";
   for (index_t i = 0; i < model.support_vectors.rows; ++i) append_support_vector(text, model, i);
   return text;

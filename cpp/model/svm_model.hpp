@@ -3,6 +3,7 @@
 #include "base/types.hpp"
 #include "kernel/kernel_params.hpp"
 
+#include <optional>
 #include <vector>
 
 namespace maxmargin {
@@ -20,6 +21,10 @@ enum class SvmType { c_svc, nu_svc, one_class, epsilon_svr, nu_svr };
 
 constexpr bool is_classifier(SvmType type) {
   return type == SvmType::c_svc || type == SvmType::nu_svc;
+}
+
+constexpr bool is_regression(SvmType type) {
+  return type == SvmType::epsilon_svr || type == SvmType::nu_svr;
 }
 
 // A trained model in LIBSVM's form.
@@ -44,6 +49,8 @@ struct SvmModel {
   // Probabilities of a classifier's pairs: the first class has 1 / (1 + exp(prob_a f + prob_b)).
   // By machine, or empty.
   std::vector<double> prob_a, prob_b;
+  // Of a regression: the errors follow the Laplace distribution exp(-|z| / scale) / (2 scale).
+  std::optional<double> noise_scale;
   SupportVectors support_vectors;
 
   index_t n_classes() const { return static_cast<index_t>(n_support.size()); }

@@ -189,4 +189,5 @@ def write_model(
     vote_order: NDArray[np.int64],
     type: str = "c_svc",
     sigmoids: NDArray[np.float64] = ...,
+    noise_scale: float | None = None,
 ) -> bytes: ...

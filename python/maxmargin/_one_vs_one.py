@@ -7,6 +7,7 @@ otherwise, zero included. Machines stand in the order (0, 1), (0, 2) .., (1, 2) 
 from __future__ import annotations
 
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,14 @@ from maxmargin._sparse import Matrix, take_rows, weighted_row_sum
 def pairs_of(n_classes: int) -> list[tuple[int, int]]:
     """Return the pairs of class indices in the order of the machines."""
     return list(combinations(range(n_classes), 2))
+
+
+def class_order(codes: NDArray[np.int64], classes: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the classes in LIBSVM's order: as they first occur, but +1 before -1."""
+    order = np.argsort(np.unique(codes, return_index=True)[1])
+    if classes.dtype.kind in "if" and classes.tolist() == [-1, 1]:
+        order = np.array([1, 0], dtype=np.int64)
+    return order
 
 
 def votes(decisions: NDArray[np.float64], n_classes: int) -> NDArray[np.int64]:

@@ -100,7 +100,7 @@ class PairwiseSVM(OneVsOneModel):
             dual_coef=result["dual_coef"],
             rho=result["rho"],
             support_vectors=self._keep_support(matrix, result["support"]),
-            vote_order=np.argsort(np.unique(codes, return_index=True)[1]),
+            vote_order=_one_vs_one.class_order(codes, classes),
         )
         self._record_features(X, matrix.shape[1])
         self.support_: NDArray[np.int64] = result["support"]

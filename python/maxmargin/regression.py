@@ -23,6 +23,9 @@ class RegressionMachine(SingleMachine, Regressor):
 
     C: float
 
+    # The scale of the Laplace distribution of the errors, which LIBSVM's -b 1 puts into a model.
+    _noise_scale: float | None = None
+
     def fit(self: Self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train on samples `X` with targets `y`.
 
@@ -77,11 +80,18 @@ class RegressionMachine(SingleMachine, Regressor):
                 callback,
             ),
         )
+        self._noise_scale = None
         return self
 
     def _check_tube(self) -> tuple[float, float | None]:
         """Return epsilon, and nu if it takes the place of epsilon."""
         raise NotImplementedError
+
+    def _file_parts(self) -> dict[str, Any]:
+        return {**super()._file_parts(), "noise_scale": self._noise_scale}
+
+    def _take_classes(self, model: dict[str, Any]) -> None:
+        self._noise_scale = model["noise_scale"]
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Return f(x) of every sample, shape (n_samples,).
