@@ -94,7 +94,7 @@ def test_wheel_holds_the_package_and_nothing_else() -> None:
         *(name.partition("/")[0] for name in names if ".dist-info/" in name),
     }
     package = [name.partition("/")[2] for name in names if name.startswith("maxmargin/")]
-    assert {"__init__.py", "py.typed", "_core.pyi", "cli.py"} <= {*package}
+    assert {"__init__.py", "py.typed", "_core.pyi", "cli/__init__.py"} <= {*package}
     assert len([name for name in package if re.fullmatch(r"_core\.[\w.-]+\.(so|pyd)", name)]) == 1
     assert [name for name in package if re.search(r"\.(cpp|hpp|a|o|pyc)$|cmake", name)] == []
     assert any(name.endswith(".dist-info/licenses/LICENSE") for name in names)

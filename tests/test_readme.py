@@ -30,6 +30,11 @@ def commands(block: str) -> list[list[str]]:
     return [command[1:] for command in words if command[:1] == ["maxmargin"]]
 
 
+def redirected(words: list[str]) -> tuple[list[str], str | None]:
+    """The arguments of a command, and the file behind a last `>`."""
+    return (words[:-2], words[-1]) if words[-2:-1] == [">"] else (words, None)
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_examples(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
@@ -38,7 +43,8 @@ def test_examples(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     for language, block in blocks(document.read_text(encoding="utf-8")):
         if language == "python":
             exec(compile(block, document.name, "exec"), namespace)
-        for arguments in commands(block) if language == "sh" else []:
+        for words in commands(block) if language == "sh" else []:
+            arguments, output = redirected(words)
             run = subprocess.run(
                 [sys.executable, "-c", MAIN, *arguments],
                 env=environment,
@@ -46,6 +52,8 @@ def test_examples(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
                 text=True,
             )
             assert run.returncode == 0, f"maxmargin {shlex.join(arguments)}\n{run.stderr}"
+            if output is not None:
+                Path(output).write_text(run.stdout, encoding="utf-8")
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)

@@ -233,6 +233,11 @@ class KernelMachine(BaseEstimator):
             self.n_features_in_ = n_features
             self._cache = {}
 
+    def _renumber(self, numbers: NDArray[np.int64], n_samples: int) -> None:
+        """Let the kernel matrix that `fit` was given be that of samples `numbers` of more."""
+        self._matrix_support = numbers[self._matrix_support]
+        self.n_features_in_ = n_samples
+
     def _file_parts(self) -> dict[str, Any]:
         """Return what a LIBSVM model file says about classes, coefficients and offsets."""
         raise NotImplementedError

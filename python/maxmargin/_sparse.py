@@ -43,6 +43,13 @@ class CsrMatrix(NamedTuple):
 
         return csr_matrix((self.data, self.indices, self.indptr), shape=self.shape)
 
+    def to_dense(self) -> NDArray[Any]:
+        """Return an array of the same values."""
+        X = np.zeros(self.shape, self.data.dtype)
+        rows = np.repeat(np.arange(len(X)), np.diff(self.indptr))
+        X[rows, self.indices] = self.data
+        return X
+
 
 Matrix: TypeAlias = Floats | CsrMatrix
 

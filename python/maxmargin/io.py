@@ -88,13 +88,27 @@ def load_svmlight(
     value_type = _check_dtype(dtype)
     if not check_flag("dense", dense):
         _require_scipy()
+    csr, y, query_ids = read_csr(source, base, n_features, query_id)
+    with naming(source):
+        csr = csr._replace(data=_as_type(csr.data, value_type))
+    X = csr.to_dense() if dense else csr.to_scipy()
+    return (X, y, query_ids) if query_id else (X, y)
+
+
+def read_csr(
+    source: Source,
+    zero_based: bool | None = None,
+    n_features: int | None = None,
+    query_id: bool = False,
+) -> tuple[CsrMatrix, NDArray[np.float64], NDArray[np.int64]]:
+    """Return samples, labels and qids of data in the svmlight / LIBSVM format, without scipy.
+
+    `zero_based` None is `load_svmlight`'s 'auto'. Raises its ValueError.
+    """
     data = read_bytes(source)
     with naming(source):
-        read = _core.read_svmlight(data, base, n_features, query_id)
-        csr = CsrMatrix(*read["X"])
-        csr = csr._replace(data=_as_type(csr.data, value_type))
-    X = _to_dense(csr) if dense else csr.to_scipy()
-    return (X, read["y"], read["query_id"]) if query_id else (X, read["y"])
+        read = _core.read_svmlight(data, zero_based, n_features, query_id)
+    return CsrMatrix(*read["X"]), read["y"], read["query_id"]
 
 
 def save_svmlight(
@@ -169,14 +183,6 @@ def _as_type(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
         largest = np.abs(values).max()
         raise ValueError(f"the value {largest:g} is beyond the range of {dtype}")
     return converted
-
-
-def _to_dense(csr: CsrMatrix) -> NDArray[Any]:
-    n_samples, n_features = csr.shape
-    X = np.zeros((n_samples, n_features), csr.data.dtype)
-    rows = np.repeat(np.arange(n_samples), np.diff(csr.indptr))
-    X[rows, csr.indices] = csr.data
-    return X
 
 
 def _numeric_labels(y: Any) -> NDArray[np.float64]:
@@ -298,7 +304,7 @@ def load_model(
                 "all support vectors are zero: pass n_features, which the file cannot tell"
             )
         vectors = vectors._replace(n_cols=n_features or 1)
-    matrix = vectors if _keeps_sparse(vectors) else _to_dense(vectors)
+    matrix = vectors if _keeps_sparse(vectors) else vectors.to_dense()
     return _estimator_of(model, matrix, vectors.n_cols)
 
 
@@ -317,7 +323,7 @@ def _estimator_of(model: dict[str, Any], vectors: Matrix, n_features: int) -> Ke
 
 def _row_numbers(vectors: CsrMatrix) -> NDArray[np.float64]:
     """Return the numbers, from 1, of the training samples that support a precomputed kernel."""
-    numbers = _to_dense(vectors)[:, 0] if vectors.n_cols == 1 else np.empty(0)
+    numbers = vectors.to_dense()[:, 0] if vectors.n_cols == 1 else np.empty(0)
     if (
         len(numbers) != vectors.shape[0]
         or not ((numbers >= 1) & (numbers < 2**53) & (numbers == numbers.round())).all()

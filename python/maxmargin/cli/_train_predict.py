@@ -1,101 +1,36 @@
-"""The command `maxmargin`: train and use C-SVC models on LIBSVM-format files."""
+"""The commands `demo`, `train`, `predict` and `info`: C-SVC with scikit-learn's words."""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
 import dataclasses
-import errno
-import importlib.util
-import os
 import sys
 import time
-import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from maxmargin import __version__, _validation, config
+from maxmargin import _validation, config, io
 from maxmargin._files import check_writable, replacing
 from maxmargin._kernel import KERNELS
 from maxmargin._wording import counted
-from maxmargin.exceptions import ConvergenceWarning
+from maxmargin.cli._data import load_samples, shape_of, widened
+from maxmargin.cli._reports import convergence_warnings_on_stderr
 from maxmargin.progress import ProgressLine
 from maxmargin.svm import SVC
 
-EXIT_OK, EXIT_FAILURE, EXIT_BAD_INPUT, EXIT_INTERRUPTED = 0, 1, 2, 130
 
-_DESCRIPTION = "Train support vector machines, with a certificate of optimality, and predict."
-_EXAMPLE = """\
-example:
-  maxmargin demo
-  maxmargin train heart_scale -o heart.model --kernel rbf --C 1 --gamma 0.05
-  maxmargin predict heart.model heart_scale -o labels.txt
-
-Data and model files are LIBSVM's: a line of data is `label index:value index:value ..` with indices
-from 1 that ascend. Exit codes: 0 success, 1 failure, 2 wrong usage or input, 130 interrupted.
-"""
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit code."""
-    parser = _parser()
-    options, unknown = parser.parse_known_args(arguments)
-    if unknown:
-        options.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
-    if options.run is None:
-        parser.print_help(sys.stderr)
-        return EXIT_BAD_INPUT
-    try:
-        options.run(options)
-        sys.stdout.flush()
-    except KeyboardInterrupt:
-        print("maxmargin: interrupted", file=sys.stderr)
-        return EXIT_INTERRUPTED
-    except BrokenPipeError:
-        # The reader of stdout has gone; keep the interpreter from failing again when it flushes.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT_FAILURE
-    except OSError as error:
-        print(f"maxmargin: error: {_reason(error)}", file=sys.stderr)
-        return EXIT_BAD_INPUT
-    except ValueError as error:
-        print(f"maxmargin: error: {error}", file=sys.stderr)
-        return EXIT_BAD_INPUT
-    except Exception as error:
-        print(f"maxmargin: {type(error).__name__}: {error}", file=sys.stderr)
-        return EXIT_FAILURE
-    return EXIT_OK
-
-
-def _reason(error: OSError) -> str:
-    """Return "FILE: what is wrong with it", without the number of the error."""
-    if error.filename is None or error.strerror is None:
-        return str(error)
-    is_missing = error.strerror == os.strerror(errno.ENOENT)
-    reason = "no such file" if is_missing else error.strerror
-    return f"{error.filename}: {reason[:1].lower()}{reason[1:]}"
-
-
-# -- arguments -------------------------------------------------------------------------------------
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="maxmargin",
-        description=_DESCRIPTION,
-        epilog=_EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--version", action="version", version=f"maxmargin {__version__}")
-    parser.set_defaults(run=None, parser=parser)
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+def add_commands(commands: Any) -> None:
+    """Add the parsers of these commands to the subparsers `commands` of the main one."""
 
     def add_command(name: str, run: Callable[[Any], None], what: str) -> argparse.ArgumentParser:
         sentence = f"{what[0].upper()}{what[1:]}."
-        command = commands.add_parser(name, help=what, description=sentence)
+        command: argparse.ArgumentParser = commands.add_parser(
+            name, help=what, description=sentence
+        )
         command.set_defaults(run=run, parser=command)
         return command
 
@@ -114,7 +49,6 @@ def _parser() -> argparse.ArgumentParser:
     _add_threads(predict)
 
     add_command("info", _info, "show version, compiler, SIMD targets and threads")
-    return parser
 
 
 def _add_training_arguments(parser: argparse.ArgumentParser) -> None:
@@ -219,21 +153,19 @@ def _demo(options: argparse.Namespace) -> None:
 
     digits = load_digits()
     print(f"data              {digits.source}")
-    print(f"training part     {_shape(digits.X_train)}, 10 classes", flush=True)
+    print(f"training part     {shape_of(digits.X_train)}, 10 classes", flush=True)
     model = SVC(C=10.0, n_jobs=options.threads)
     _fit(model, digits.X_train, digits.y_train, quiet=False)
     start = time.perf_counter()
     accuracy = model.score(digits.X_test, digits.y_test)
     seconds = time.perf_counter() - start
     _report(model)
-    print(f"test part         {_shape(digits.X_test)}, predicted in {seconds:.3f} s")
+    print(f"test part         {shape_of(digits.X_test)}, predicted in {seconds:.3f} s")
     print(f"test accuracy     {accuracy:.4f}")
     _report_machine(options.threads)
 
 
 def _train(options: argparse.Namespace) -> None:
-    from maxmargin import io
-
     model = SVC(
         C=options.C,
         kernel=options.kernel,
@@ -249,10 +181,10 @@ def _train(options: argparse.Namespace) -> None:
     )
     output = options.output or f"{Path(options.data).name}.model"
     check_writable(output)
-    X, y = _load(options.data)
+    X, y = load_samples(options.data)
     if not options.quiet:
         n_classes = counted(len(np.unique(y)), "class", "classes")
-        print(f"training part     {_shape(X)}, {n_classes}", flush=True)
+        print(f"training part     {shape_of(X)}, {n_classes}", flush=True)
     _fit(model, X, y, quiet=options.quiet)
     io.save_model(model, output)
     if not options.quiet:
@@ -262,16 +194,14 @@ def _train(options: argparse.Namespace) -> None:
 
 
 def _predict(options: argparse.Namespace) -> None:
-    from maxmargin import io
-
     if options.output is not None:
         check_writable(options.output)
     model = io.load_model(options.model)
     model.set_params(n_jobs=options.threads)
-    X, y = _load(options.data)
+    X, y = load_samples(options.data)
     # A file tells only the last column that it uses; columns unknown to the other side are zero.
     model._widen(X.shape[1])
-    predicted = model.predict(_widened(X, model.n_features_in_))
+    predicted = model.predict(widened(X, model.n_features_in_))
     text = "".join(f"{label:.17g}\n" for label in predicted.tolist())
     if options.output is None:
         sys.stdout.write(text)
@@ -289,42 +219,17 @@ def _info(options: argparse.Namespace) -> None:
     print(config.describe())
 
 
-def _load(path: str) -> tuple[Any, Any]:
-    """Return samples and labels, at least one; without scipy the samples become an array."""
-    from maxmargin import io
-
-    has_scipy = importlib.util.find_spec("scipy") is not None
-    X, y = io.load_svmlight(path, dense=not has_scipy)
-    if len(y) == 0:
-        raise ValueError(f"{path} holds no samples")
-    return X, y
-
-
-def _widened(X: Any, n_features: int) -> Any:
-    if hasattr(X, "tocsr"):
-        X.resize((X.shape[0], n_features))
-        return X
-    return np.pad(X, ((0, 0), (0, n_features - X.shape[1])))
-
-
 def _fit(model: SVC, X: Any, y: Any, quiet: bool) -> None:
     """Fit with a line of progress; warnings of convergence are lines of text."""
     line = ProgressLine(label="progress          ")
     model.set_params(callback=None if quiet else line)
-    try:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", ConvergenceWarning)
+    with convergence_warnings_on_stderr():
+        try:
             model.fit(X, y)
-        if not quiet:
-            line.show(dataclasses.asdict(model.certificate_))
-    finally:
-        line.close()
-    for warning in caught:
-        print(f"maxmargin: warning: {warning.message}", file=sys.stderr)
-
-
-def _shape(X: Any) -> str:
-    return f"{counted(X.shape[0], 'sample')}, {counted(X.shape[1], 'feature')}"
+            if not quiet:
+                line.show(dataclasses.asdict(model.certificate_))
+        finally:
+            line.close()
 
 
 def _report(model: SVC) -> None:

@@ -1,0 +1,154 @@
+"""Pictures, drawn with matplotlib, which is imported when the first one is asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["plot_grid"]
+
+# Each contour is half as far from the best score as the one before it.
+_N_HALVINGS = 8
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+def require_matplotlib() -> None:
+    """Raise ImportError with a remedy if matplotlib is not installed."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise ImportError("plots need matplotlib; pip install matplotlib") from error
+
+
+def plot_grid(
+    C: Any,
+    gamma: Any,
+    scores: Any,
+    *,
+    label: str = "score",
+    less_is_better: bool = False,
+    best: tuple[float, float] | None = None,
+    title: str | None = None,
+    ax: Any = None,
+) -> Any:
+    """Draw the contours of a score over C and gamma, with the best point marked.
+
+    Parameters
+    ----------
+    C : array-like of shape (n_C,)
+        Values > 0, ascending; at least two.
+    gamma : array-like of shape (n_gamma,)
+        Values > 0, ascending; at least two.
+    scores : array-like of shape (n_C, n_gamma)
+        The score of every pair; NaN where it is not known.
+    label : str, default='score'
+        What the score is, for the colour bar.
+    less_is_better : bool, default=False
+        Whether the best score is the least, as of errors.
+    best : tuple of float, default=None
+        The C and gamma to mark, of the values above. None: the first with the best score.
+    title : str, default=None
+    ax : matplotlib.axes.Axes, default=None
+        Where to draw. None: on a new figure of pyplot's.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit together, or values are not as described.
+    ImportError
+        If matplotlib is not installed.
+
+    Examples
+    --------
+    >>> from maxmargin.plotting import plot_grid
+    >>> ax = plot_grid([1.0, 10.0], [0.1, 1.0], [[0.90, 0.80], [0.95, 0.85]])  # doctest: +SKIP
+    """
+    require_matplotlib()
+    from matplotlib.colors import BoundaryNorm
+    from matplotlib.ticker import MaxNLocator
+
+    x, y = np.log2(_axis("C", C)), np.log2(_axis("gamma", gamma))
+    values = np.asarray(scores, dtype=np.float64)
+    if values.shape != (len(x), len(y)):
+        raise ValueError(
+            f"scores must have shape (n_C, n_gamma) = ({len(x)}, {len(y)}), got {values.shape}"
+        )
+    if not np.isfinite(values).any():
+        raise ValueError("scores must hold a finite number")
+    if ax is None:
+        from matplotlib import pyplot
+
+        ax = pyplot.subplots(layout="constrained")[1]
+    masked = np.ma.masked_invalid(values.T)
+    colours = "viridis_r" if less_is_better else "viridis"
+    levels = _levels(values, less_is_better)
+    beyond: Any = "max" if less_is_better else "min"
+    norm = BoundaryNorm(levels, 256, extend=beyond)
+    filled = ax.contourf(x, y, masked, levels, cmap=colours, norm=norm, extend=beyond)
+    ax.contour(filled, colors="white", linewidths=0.6, alpha=0.7)
+    known = np.isfinite(values)
+    places = np.argwhere(known)
+    ax.plot(
+        x[places[:, 0]], y[places[:, 1]], ".", color="black", markersize=3, alpha=0.6, clip_on=False
+    )
+    i, j = _place_of_best(x, y, values, less_is_better, best)
+    ax.plot(
+        x[i], y[j], "*", color="crimson", markeredgecolor="white", markersize=16, clip_on=False,
+        zorder=3, label=f"C = {2.0 ** x[i]:.4g}, gamma = {2.0 ** y[j]:.4g}: {values[i, j]:.4g}",
+    )  # fmt: skip
+    ax.legend(loc="lower left", framealpha=0.9, handletextpad=0.2)
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_locator(MaxNLocator(integer=True))
+    ax.set_xlabel("log2(C)")
+    ax.set_ylabel("log2(gamma)")
+    ax.set_title(title or "")
+    ax.figure.colorbar(filled, ax=ax, label=label, format="%.4g")
+    return ax
+
+
+def _axis(name: str, values: Any) -> NDArray[np.float64]:
+    array = np.asarray(values, dtype=np.float64)
+    if (
+        array.ndim != 1
+        or len(array) < 2
+        or not (np.isfinite(array) & (array > 0)).all()
+        or not (np.diff(array) > 0).all()
+    ):
+        raise ValueError(f"{name} must hold at least two numbers > 0, ascending, got {values!r}")
+    return array
+
+
+def _levels(values: NDArray[np.float64], less_is_better: bool) -> NDArray[np.float64]:
+    """Return the ascending levels of the contours, which are dense near the best score."""
+    worst, best = np.nanmin(values), np.nanmax(values)
+    if less_is_better:
+        worst, best = best, worst
+    if worst == best:
+        return np.array([best - 0.5, best + 0.5])
+    shares = np.append(0.5 ** np.arange(1, _N_HALVINGS + 1), 0.0)
+    return np.unique(best + (worst - best) * shares)
+
+
+def _place_of_best(
+    x: NDArray[np.float64],
+    y: NDArray[np.float64],
+    values: NDArray[np.float64],
+    less_is_better: bool,
+    best: tuple[float, float] | None,
+) -> tuple[int, int]:
+    """Return the row and the column of the point to mark."""
+    if best is None:
+        place = np.nanargmin(values) if less_is_better else np.nanargmax(values)
+        row, column = divmod(int(place), len(y))
+        return row, column
+    row, column = (int(np.abs(a - np.log2(b)).argmin()) for a, b in zip((x, y), best, strict=True))
+    return row, column
