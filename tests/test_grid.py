@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import signal
@@ -21,7 +22,7 @@ from libsvm_commands import (
     write_problems,
 )
 from maxmargin import config, io, plotting
-from maxmargin.cli import main
+from maxmargin.cli import _grid, main
 from maxmargin.plotting import plot_grid
 
 FLAGS = [
@@ -174,6 +175,27 @@ def test_ctrl_c_ends_the_threads(tmp_path):
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert err == "maxmargin: interrupted\n"
+
+
+def test_an_interrupted_search_leaves_its_rates(folder, capfd, monkeypatch):
+    flags = ["-log2c", "-1,3,2", "-log2g", "-2,0,2", "-gnuplot", "null"]
+    ours("grid", *flags, "pair")
+    whole = capfd.readouterr().out.splitlines()
+    records = (folder / "pair.out").read_text()
+    rates = _grid._rates
+
+    def interrupted(*arguments):
+        yield from itertools.islice(rates(*arguments), 2)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_grid, "_rates", interrupted)
+    assert main(["grid", *flags, "pair"]) == 130
+    assert (folder / "pair.out").read_text() == "".join(records.splitlines(keepends=True)[:2])
+    monkeypatch.setattr(_grid, "_rates", rates)
+    capfd.readouterr()
+    ours("grid", "-resume", *flags, "pair")
+    assert capfd.readouterr().out.splitlines()[-1] == whole[-1]
+    assert (folder / "pair.out").read_text() == records
 
 
 # -- the plot --------------------------------------------------------------------------------------

@@ -164,6 +164,24 @@ def test_cross_validation_agrees_with_svm_train(folder, capfd, name, flags):
     assert_same_rates(told, theirs("svm-train", "-q", *flags.split(), name, cwd=folder))
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["heart_scale", "a1a"])
+def test_cross_validation_of_real_data(tmp_path, monkeypatch, capfd, shared_data, name):
+    monkeypatch.chdir(tmp_path)
+    data = shared_data(name)
+    io.save_svmlight("d", data.X, data.y)
+    y, X = read_problem("d")
+    for flags in ("-v 5", "-t 0 -c 0.1 -v 3"):
+        ours("svm-train", *flags.split(), "d")
+        told = capfd.readouterr().out
+        seed_like_a_new_process()
+        expected = svmutil.svm_train(y, X, f"{flags} -q")
+        # One sample that lies within the tolerance of a boundary may go either way.
+        accuracy = float(told.split()[-1].rstrip("%"))
+        assert accuracy == pytest.approx(expected, abs=101 / len(y))
+        capfd.readouterr()
+
+
 def test_the_generator_is_glibcs():
     seed_like_a_new_process()
     rand = ctypes.CDLL(None).rand

@@ -6,16 +6,13 @@ folds, and with them the accuracies, are those that svm-train has on Linux.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin._one_vs_one import class_order
 from maxmargin._sparse import Matrix, take_rows
-
-# Takes training samples, their labels and samples to predict; returns the predictions.
-Predictor = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.float64]]
 
 
 def glibc_rand() -> Iterator[int]:

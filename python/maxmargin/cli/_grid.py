@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
+import os
 import re
 import threading
 from collections.abc import Iterator, Sequence
@@ -87,34 +89,24 @@ class Search:
 
 def _run(given: Given) -> None:
     check_flags(given)
-    log2c = given.get("-log2c", [-5.0 + 2.0 * k for k in range(11)])
-    log2g = given.get("-log2g", [3.0 - 2.0 * k for k in range(10)])
-    if log2c is None and log2g is None:
-        raise ValueError("grid: -log2c and -log2g must not both be null")
-    for flag, other, values in (("-c", "-log2c", log2c), ("-g", "-log2g", log2g)):
-        if given.get(flag) is not None and values is not None:
-            raise ValueError(f"grid: {flag} needs {other} null, which else searches for it")
+    log2c, log2g = _axes(given)
     name = Path(given.files[0]).name
     out = _file(given, "-out", f"{name}.out")
     png = _plot_file(given, f"{name}.png", len(log2c or []) > 1 and len(log2g or []) > 1)
     for path in filter(None, (out, png)):
         check_writable(path)
-    points = _order(log2c, log2g)
     known = _resumed(given.get("-resume"), f"{name}.out")
     problem = Problem(given.files[0], given)
     search = Search(problem.is_regression)
-    quiet = given.get("-q", False)
-    for point, rate in known.items():
-        search.add(point, rate)
-        _say("resumed", point, search, quiet)
-    with convergence_warnings_on_stderr():
-        todo = [point for point in points if point not in known]
-        for point, rate in zip(todo, _rates(problem, todo, given.get("-v", 5)), strict=True):
+    todo = [point for point in _order(log2c, log2g) if point not in known]
+    with convergence_warnings_on_stderr(), open(out or os.devnull, "w", encoding="ascii") as file:
+        rates = zip(todo, _rates(problem, todo, given.get("-v", 5)), strict=True)
+        for point, rate in itertools.chain(known.items(), rates):
             search.add(point, rate)
-            _say("local", point, search, quiet)
-    if out is not None:
-        with replacing(out) as file:
-            file.write("".join(_record(point, search) for point in search.rates).encode("ascii"))
+            file.write(_record(point, search))
+            file.flush()  # for -resume, should the search be interrupted
+            if not given.get("-q"):
+                print(_line("resumed" if point in known else "local", point, search), flush=True)
     if png is not None:
         _draw(search, name, png)
     found = [2.0**exponent for exponent in search.best if exponent is not None]
@@ -131,6 +123,18 @@ GRID = FlagCommand(
 )
 
 
+def _axes(given: Given) -> tuple[list[float] | None, list[float] | None]:
+    """Return the values of log2(C) and of log2(gamma), None for what is not searched for."""
+    log2c: list[float] | None = given.get("-log2c", [-5.0 + 2.0 * k for k in range(11)])
+    log2g: list[float] | None = given.get("-log2g", [3.0 - 2.0 * k for k in range(10)])
+    if log2c is None and log2g is None:
+        raise ValueError("grid: -log2c and -log2g must not both be null")
+    for flag, other, values in (("-c", "-log2c", log2c), ("-g", "-log2g", log2g)):
+        if given.get(flag) is not None and values is not None:
+            raise ValueError(f"grid: {flag} needs {other} null, which else searches for it")
+    return log2c, log2g
+
+
 def _file(given: Given, flag: str, default: str) -> str | None:
     path: str = given.get(flag, default)
     return None if path == "null" else path
@@ -141,18 +145,19 @@ def _plot_file(given: Given, default: str, is_plane: bool) -> str | None:
 
     One that cannot be drawn is an error where it was asked for, else it is left out with a word.
     """
-    if given.get("-gnuplot") == "null":
+    path = _file(given, "-png", default)
+    if path is None or given.get("-gnuplot") == "null":
         return None
     try:
         if not is_plane:
             raise ValueError("it needs at least two values of C and of gamma")
         plotting.require_matplotlib()
     except (ImportError, ValueError) as error:
-        if "-png" in given.values:
+        if given.get("-png") is not None:
             raise type(error)(f"grid: no plot: {error}") from error
         warn(f"no plot: {error}")
         return None
-    return _file(given, "-png", default)
+    return path
 
 
 # -- the points, coarse ones first -----------------------------------------------------------------
@@ -217,9 +222,7 @@ def _rates(problem: Problem, points: Sequence[Point], n_folds: int) -> Iterator[
 # -- output ----------------------------------------------------------------------------------------
 
 
-def _say(origin: str, point: Point, search: Search, quiet: bool) -> None:
-    if quiet:
-        return
+def _line(origin: str, point: Point, search: Search) -> str:
     where = " ".join(str(exponent) for exponent in point if exponent is not None)
     best = [
         f"{name}={2.0**exponent}, "
@@ -227,7 +230,7 @@ def _say(origin: str, point: Point, search: Search, quiet: bool) -> None:
         if exponent is not None
     ]
     so_far = f"best {''.join(best)}{search.rate_name}={search.best_rate}"
-    print(f"[{origin}] {where} {search.rates[point]} ({so_far})", flush=True)
+    return f"[{origin}] {where} {search.rates[point]} ({so_far})"
 
 
 def _record(point: Point, search: Search) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import sys
 import warnings
 from collections.abc import Iterator
@@ -39,7 +40,7 @@ def accuracy_of(predicted: NDArray[np.float64], y: NDArray[np.float64]) -> tuple
 
 def errors_of(predicted: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[float, float]:
     """Return the mean squared error and the squared correlation; NaN where one is constant."""
-    centred = predicted - predicted.mean(), y - y.mean()
-    both, spread, spread_y = (float(a @ b) for a, b in (centred, centred[:1] * 2, centred[1:] * 2))
-    correlation = both**2 / (spread * spread_y) if spread > 0.0 and spread_y > 0.0 else np.nan
+    a, b = predicted - predicted.mean(), y - y.mean()
+    spreads = float(a @ a) * float(b @ b)
+    correlation = float(a @ b) ** 2 / spreads if spreads > 0.0 else math.nan
     return float(np.square(predicted - y).mean()), correlation
