@@ -100,6 +100,27 @@ def test_the_output_is_svm_grids(folder, capfd, flags):
     assert records == (folder / "classes.out").read_text()
 
 
+def test_points_come_coarse_ones_first():
+    """The order that LIBSVM's grid.py has for these values."""
+    assert _grid._order([-1.0, 1.0, 3.0, 5.0], [1.0, -1.0, -3.0]) == [
+        (3.0, -1.0), (1.0, -1.0), (3.0, 1.0), (1.0, 1.0), (5.0, -1.0), (5.0, 1.0),
+        (3.0, -3.0), (1.0, -3.0), (5.0, -3.0), (-1.0, -1.0), (-1.0, 1.0), (-1.0, -3.0),
+    ]  # fmt: skip
+
+
+def test_of_points_as_good_the_first_is_best_and_of_its_gamma_the_least_c():
+    search = _grid.Search(is_regression=False)
+    for point, rate, best in (
+        ((3.0, 1.0), 90.0, (3.0, 1.0)),
+        ((1.0, -1.0), 90.0, (3.0, 1.0)),
+        ((5.0, 1.0), 90.0, (3.0, 1.0)),
+        ((1.0, 1.0), 90.0, (1.0, 1.0)),
+        ((7.0, 3.0), 90.5, (7.0, 3.0)),
+    ):
+        search.add(point, rate)
+        assert search.best == best
+
+
 def test_the_result_does_not_depend_on_threads(folder, capfd, monkeypatch):
     outputs = set()
     for n_threads in (1, 3):
