@@ -182,6 +182,16 @@ def test_probabilities_of_far_values_stay_inside():
     assert (p < 1).all()
 
 
+@pytest.mark.parametrize("p", [[1 / 3, 1 / 3, 1 / 3], [0.7, 0.2, 0.1], [0.9, 0.09, 0.009, 0.001]])
+def test_pairwise_probabilities_that_agree_are_coupled_exactly(p):
+    pairs = [(i, j) for i in range(len(p)) for j in range(i + 1, len(p))]
+    # Machines of slope 0, whose probability of the first class is 1 / (1 + exp(B)).
+    offsets = [np.log(p[j] / p[i]) for i, j in pairs]
+    sigmoids = np.array([np.zeros(len(pairs)), offsets])
+    found = probabilities(np.zeros((2, len(pairs))), sigmoids, len(p))
+    np.testing.assert_allclose(found, [p, p], rtol=1e-10)
+
+
 def test_a_fold_that_overflows_is_a_value_error(monkeypatch):
     X, y = blobs(60)
     fit, calls = _core.svc_fit, []

@@ -138,16 +138,19 @@ def probabilities(
 def _coupled(r: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the p that minimises sum over i, j of (r_ji p_i - r_ij p_j)^2, sum p = 1 [3]_.
 
-    With Q_ii = sum over j != i of r_ji^2 and Q_ij = -r_ji r_ij it solves Q p = (p'Q p) 1: that is,
-    p is Q^-1 1 up to its scale. Q is positive definite, since no r is 0.
+    With Q_ii = sum over j != i of r_ji^2 and Q_ij = -r_ji r_ij, and with a multiplier b of the
+    constraint, it solves Q p + b 1 = 0 and 1'p = 1. That system is regular even where Q is not, as
+    for pairwise probabilities r_ij = p_i / (p_i + p_j), since no r is 0.
     """
     n_classes = r.shape[1]
-    transposed = r.transpose(0, 2, 1)
-    Q = -transposed * r
+    system = np.zeros((len(r), n_classes + 1, n_classes + 1))
+    system[:, :n_classes, :n_classes] = -r.transpose(0, 2, 1) * r
     diagonal = np.arange(n_classes)
-    Q[:, diagonal, diagonal] = np.square(r).sum(axis=1)
-    ones = np.ones((len(r), n_classes, 1))
-    p = np.maximum(np.linalg.solve(Q, ones)[:, :, 0], 0.0)
+    system[:, diagonal, diagonal] = np.square(r).sum(axis=1)
+    system[:, n_classes, :n_classes] = system[:, :n_classes, n_classes] = 1.0
+    right = np.zeros((len(r), n_classes + 1, 1))
+    right[:, n_classes] = 1.0
+    p = np.maximum(np.linalg.solve(system, right)[:, :n_classes, 0], 0.0)
     coupled: NDArray[np.float64] = p / p.sum(axis=1, keepdims=True)
     return coupled
 
