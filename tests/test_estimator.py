@@ -18,7 +18,6 @@ from sklearn.datasets import load_wine
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import maxmargin.diagnostics
 import maxmargin.io
@@ -173,21 +172,6 @@ def test_options_reach_the_core(monkeypatch):
 
 
 # -- manners ---------------------------------------------------------------------------------------
-
-
-with warnings.catch_warnings():
-    # That an estimator need not inherit from scikit-learn's base class is the point.
-    warnings.filterwarnings("ignore", message=".*does not inherit from")
-    # With gamma='scale', repeating rows would change the kernel, not only the weights.
-    scikit_learns_checks = parametrize_with_checks([SVC(gamma=0.5, tol=1e-10)])
-
-
-@scikit_learns_checks
-def test_scikit_learns_checks(estimator, check):
-    with warnings.catch_warnings():
-        # Its checks skip, with a warning, what needs packages that are not installed.
-        warnings.filterwarnings("ignore", category=DeprecationWarning)
-        check(estimator)
 
 
 def test_parameters_are_scikit_learns_and_a_few_more():

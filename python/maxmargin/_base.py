@@ -12,7 +12,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from maxmargin import _validation
+from maxmargin import _routing, _validation
+from maxmargin._nested_params import changed_params, with_nested
 from maxmargin._sparse import Matrix
 from maxmargin.exceptions import NotFittedError, compatible
 
@@ -43,28 +44,31 @@ class BaseEstimator:
         Parameters
         ----------
         deep : bool, default=True
-            Has no effect: there are no nested estimators.
+            Whether to add the parameters of a kernel that has some, as `kernel__gamma`.
         """
-        return {name: getattr(self, name) for name in self._parameter_names()}
+        params = {name: getattr(self, name) for name in self._parameter_names()}
+        return with_nested(params) if deep else params
 
     def set_params(self: Self, **params: Any) -> Self:
-        """Set parameters by name.
+        """Set parameters by name; `kernel__gamma` is the gamma of the kernel in `kernel`.
 
         Raises
         ------
         ValueError
             If there is no parameter of that name; then none is set.
         """
-        names = self._parameter_names()
-        for name in params:
-            if name not in names:
-                raise ValueError(
-                    f"Invalid parameter {name!r} for estimator {self}. Valid parameters are: "
-                    f"{names!r}."
-                )
-        for name, value in params.items():
+        changed = changed_params(self.get_params(deep=False), params, f"estimator {self}")
+        for name, value in changed.items():
             setattr(self, name, value)
         return self
+
+    set_fit_request = _routing.RequestSetter("fit")
+    set_partial_fit_request = _routing.RequestSetter("partial_fit")
+    set_score_request = _routing.RequestSetter("score")
+
+    def get_metadata_routing(self) -> Any:
+        """Return scikit-learn's record of the metadata that the methods ask for."""
+        return _routing.requests_of(self)
 
     def __repr__(self) -> str:
         parameters = inspect.signature(type(self).__init__).parameters
@@ -81,12 +85,39 @@ class BaseEstimator:
             state["_cache"] = {}
         return state
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        if not self.__sklearn_is_fitted__():
+            return
+        try:
+            self._check_state()
+        except (AttributeError, IndexError, TypeError) as error:
+            owner = type(self).__name__
+            raise ValueError(
+                f"The internal representation of {owner} was altered: {error}"
+            ) from error
+
+    def _check_state(self) -> None:
+        """Refuse fitted state whose parts do not fit together.
+
+        Raises
+        ------
+        ValueError
+            If it was altered since `fit`.
+        """
+
     def __sklearn_is_fitted__(self) -> bool:
         return "n_features_in_" in vars(self)
 
     def _is_pairwise(self) -> bool:
         """Return whether X holds a value for every pair of samples."""
         return getattr(self, "kernel", None) == "precomputed"
+
+    def _input_tags(self) -> Any:
+        from sklearn.utils import InputTags
+
+        is_pairwise = self._is_pairwise()
+        return InputTags(sparse=not is_pairwise, pairwise=is_pairwise)
 
     def _check_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():
@@ -146,7 +177,7 @@ class Classifier(BaseEstimator):
         return float(np.average(predicted == labels, weights=weight))
 
     def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
+        from sklearn.utils import ClassifierTags, Tags, TargetTags
 
         return Tags(
             estimator_type="classifier",
@@ -154,7 +185,7 @@ class Classifier(BaseEstimator):
             transformer_tags=None,
             regressor_tags=None,
             classifier_tags=ClassifierTags(),
-            input_tags=InputTags(sparse=True, pairwise=self._is_pairwise()),
+            input_tags=self._input_tags(),
         )
 
 
@@ -191,7 +222,7 @@ class Regressor(BaseEstimator):
         return 1.0 - errors / spread
 
     def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import InputTags, RegressorTags, Tags, TargetTags
+        from sklearn.utils import RegressorTags, Tags, TargetTags
 
         return Tags(
             estimator_type="regressor",
@@ -199,5 +230,5 @@ class Regressor(BaseEstimator):
             transformer_tags=None,
             regressor_tags=RegressorTags(),
             classifier_tags=None,
-            input_tags=InputTags(sparse=True, pairwise=self._is_pairwise()),
+            input_tags=self._input_tags(),
         )

@@ -95,8 +95,11 @@ class KernelMachine(BaseEstimator):
             options,
             check_kernel(self.kernel, self.gamma, self.coef0, self.degree, may_be_given=True),
             _validation.check_callback(self.callback),
-            _validation.check_flag("verbose", self.verbose),
+            self._shows_progress(),
         )
+
+    def _shows_progress(self) -> bool:
+        return _validation.check_flag("verbose", self.verbose)
 
     def _prepare(self, matrix: Matrix, training: Training) -> tuple[Matrix, Training]:
         """Return what the core trains on, and the options with the number that gamma stands for."""
@@ -129,19 +132,21 @@ class KernelMachine(BaseEstimator):
         """Keep the certificate, and warn if it says that the solver stopped early."""
         self.certificate_ = certificate
         self.fit_status_ = 0 if certificate.converged else 1
-        if certificate.converged:
-            return
+        if not certificate.converged:
+            text = self._text_of_stop(certificate)
+            warnings.warn(text, compatible(ConvergenceWarning), stacklevel=3)
+
+    def _text_of_stop(self, certificate: Certificate) -> str:
+        """Return what the warning of a fit that did not converge says."""
         where = ""
         if certificate.machines:
             failed = [not machine.converged for machine in certificate.machines]
             where = f" in {sum(failed)} of {len(failed)} pairs of classes"
-        warnings.warn(
+        return (
             f"{type(self).__name__} stopped before it converged ({certificate.stop_reason})"
             f"{where}: KKT violation {certificate.kkt_violation:.4g} > tol={self.tol:g}, duality "
             f"gap {certificate.duality_gap:.4g}. Scaling the features (StandardScaler, "
-            f"MinMaxScaler), a {self._remedy}, or a greater max_iter or time_limit may help.",
-            compatible(ConvergenceWarning),
-            stacklevel=3,
+            f"MinMaxScaler), a {self._remedy}, or a greater max_iter or time_limit may help."
         )
 
     def _keep_support(self, matrix: Matrix, support: NDArray[np.int64]) -> Matrix:
@@ -165,8 +170,40 @@ class KernelMachine(BaseEstimator):
         if self._kernel_params.type != "linear":
             raise AttributeError("coef_ is only available when using a linear kernel")
 
+    def _check_machines(self, n_lines: int, n_machines: int) -> None:
+        """Refuse coefficients, offsets and support vectors that do not fit together.
+
+        Raises
+        ------
+        ValueError
+            If they were altered since `fit`.
+        """
+        owner, intact = type(self).__name__, _validation.require_intact
+        intact(isinstance(self._kernel_params, KernelParams), owner, "the kernel")
+        intact(_validation.is_array(self._rho, np.float64, (n_machines,)), owner, "intercept_")
+        is_coef = _validation.is_array(self._dual_coef, np.float64, (n_lines, None))
+        intact(is_coef, owner, "dual_coef_")
+        n_support = self._dual_coef.shape[1]
+        if self._kernel_params.type == "precomputed":
+            support = self._matrix_support
+            is_support = _validation.is_array(support, np.int64, (n_support,)) and bool(
+                ((support >= 0) & (support < self.n_features_in_)).all()
+            )
+            intact(is_support, owner, "support_")
+        elif self._cache:  # the core has its own copy
+            is_as_wide = self._support_vectors.shape == (n_support, self.n_features_in_)
+            intact(is_as_wide, owner, "support_vectors_")
+        else:
+            self._check_support_vectors()
+
+    def _check_support_vectors(self) -> None:
+        shape = (self._dual_coef.shape[1], self.n_features_in_)
+        is_whole = _validation.is_matrix(self._support_vectors, shape)
+        _validation.require_intact(is_whole, type(self).__name__, "support_vectors_")
+
     def _matrix_to_predict(self, X: Any) -> Matrix:
         self._check_fitted()
+        self._check_state()
         if self._kernel_params.type != "precomputed":
             return super()._matrix_to_predict(X)
         matrix = _validation.check_matrix(X, type(self).__name__)
@@ -178,9 +215,9 @@ class KernelMachine(BaseEstimator):
         if matrix.shape[1] == len(support):
             return matrix
         raise ValueError(
-            f"X has shape {matrix.shape}, but {type(self).__name__} needs the kernel values with "
-            f"all {self.n_features_in_} samples that it was fitted on, or with its {len(support)} "
-            "support vectors, in the order of support_"
+            f"X has {matrix.shape[1]} features, but {type(self).__name__} is expecting "
+            f"{self.n_features_in_} features as input: the kernel values with all samples that it "
+            f"was fitted on, or with its {len(support)} support vectors, in the order of support_"
         )
 
     def _machine_values(self, X: Any) -> NDArray[np.float64]:
@@ -204,7 +241,13 @@ class KernelMachine(BaseEstimator):
         return values
 
     def _linear_weights(self) -> NDArray[np.float64]:
-        """Return w of every machine, shape (n_machines, n_features)."""
+        """Return w of every machine, shape (n_machines, n_features), summed on the first call."""
+        if "weights" not in self._cache:
+            self._cache["weights"] = read_only(self._new_linear_weights())
+        weights: NDArray[np.float64] = self._cache["weights"]
+        return weights
+
+    def _new_linear_weights(self) -> NDArray[np.float64]:
         raise NotImplementedError
 
     def _coefficients(self) -> NDArray[np.float64]:
@@ -257,6 +300,7 @@ class KernelMachine(BaseEstimator):
             )
         if self._kernel_params.type == "precomputed":
             return (self._matrix_support[:, np.newaxis] + 1).astype(np.float64)
+        self._check_support_vectors()
         return self._support_vectors
 
     @classmethod
@@ -300,6 +344,12 @@ class KernelMachine(BaseEstimator):
                     "file, which holds what predictions need and nothing about training"
                 )
             return super().__getattribute__(name)
+
+
+def read_only(array: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the array, which can no longer be written to: what is computed is not for setting."""
+    array.flags.writeable = False
+    return array
 
 
 def finite_solution(

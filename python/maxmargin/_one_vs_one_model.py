@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from maxmargin import _core, _one_vs_one, _probability, _validation
 from maxmargin._base import Classifier
-from maxmargin._kernel_machine import KernelMachine
+from maxmargin._kernel_machine import KernelMachine, read_only
 from maxmargin._sparse import Matrix
 from maxmargin._wording import shown
+from maxmargin.exceptions import NotFittedError, compatible
 
 
 class OneVsOneModel(KernelMachine, Classifier):
@@ -29,6 +30,14 @@ class OneVsOneModel(KernelMachine, Classifier):
 
     # A and B of every machine, in LIBSVM's sign.
     _sigmoids: NDArray[np.float64] | None
+
+    # Whether probabilities, where there are some, decide (as with LIBSVM's -b 1).
+    _predicts_most_probable = True
+
+    @property
+    def _calibrates(self) -> bool:
+        """Whether `fit` is to calibrate probabilities."""
+        return _validation.check_flag("probability", self.probability)
 
     def _check_decision_options(self) -> None:
         shape = _validation.check_choice(
@@ -53,6 +62,18 @@ class OneVsOneModel(KernelMachine, Classifier):
         self._dual_coef = dual_coef
         self._rho = rho
         self._support_vectors = support_vectors
+
+    def _check_state(self) -> None:
+        owner, intact = type(self).__name__, _validation.require_intact
+        n_classes = len(self.classes_)
+        n_machines = n_classes * (n_classes - 1) // 2
+        counts, sigmoids = self._n_support, self._sigmoids
+        self._check_machines(n_lines=n_classes - 1, n_machines=n_machines)
+        is_count = _validation.is_array(counts, np.int64, (n_classes,)) and bool(counts.min() >= 0)
+        intact(is_count and counts.sum() == self._dual_coef.shape[1], owner, "n_support_")
+        intact(_validation.is_order_of(self._vote_order, n_classes), owner, "the order of votes")
+        is_fit = sigmoids is None or _validation.is_array(sigmoids, np.float64, (2, n_machines))
+        intact(is_fit, owner, "probA_ or probB_")
 
     @property
     def _is_binary(self) -> bool:
@@ -80,15 +101,10 @@ class OneVsOneModel(KernelMachine, Classifier):
     def coef_(self) -> NDArray[np.float64]:
         self._check_fitted_attribute("coef_")
         self._check_linear()
-        return -self._linear_weights() if self._is_binary else self._linear_weights()
+        return read_only(-self._linear_weights() if self._is_binary else self._linear_weights())
 
-    def _linear_weights(self) -> NDArray[np.float64]:
-        if "weights" not in self._cache:
-            self._cache["weights"] = _one_vs_one.linear_weights(
-                self._support_vectors, self._dual_coef, self._n_support
-            )
-        weights: NDArray[np.float64] = self._cache["weights"]
-        return weights
+    def _new_linear_weights(self) -> NDArray[np.float64]:
+        return _one_vs_one.linear_weights(self._support_vectors, self._dual_coef, self._n_support)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the decision values of samples.
@@ -129,7 +145,7 @@ class OneVsOneModel(KernelMachine, Classifier):
         values = self._machine_values(X)
         self._check_decision_options()
         n_classes = len(self.classes_)
-        if self._sigmoids is not None:
+        if self._sigmoids is not None and self._predicts_most_probable:
             winners = self._probabilities(values).argmax(axis=1)
         elif self.break_ties and n_classes > 2:
             winners = _one_vs_one.one_vs_rest_scores(values, n_classes).argmax(axis=1)
@@ -173,13 +189,15 @@ class OneVsOneModel(KernelMachine, Classifier):
         return _probability.probabilities(values, self._fitted_sigmoids(), len(self.classes_))
 
     def _check_probability(self) -> None:
-        if not (self.probability or vars(self).get("_sigmoids") is not None):
+        if not (self._calibrates or vars(self).get("_sigmoids") is not None):
             raise AttributeError("probabilities are available only with probability=True")
 
     def _fitted_sigmoids(self) -> NDArray[np.float64]:
         self._check_fitted()
         if self._sigmoids is None:
-            raise AttributeError("fit with probability=True for probabilities")
+            raise compatible(NotFittedError)(
+                "predict_proba is not available when fitted with probability=False"
+            )
         return self._sigmoids
 
     def _file_parts(self) -> dict[str, Any]:

@@ -21,7 +21,6 @@ class PairwiseSVM(OneVsOneModel):
     """What SVC and NuSVC share; they tell the bounds of the dual variables."""
 
     class_weight: ClassWeight
-    probability: bool
     random_state: Any
 
     _has_squared_hinge = False
@@ -61,13 +60,13 @@ class PairwiseSVM(OneVsOneModel):
             If the solver stopped before `tol` was reached. The model is usable.
         """
         training = self._check_parameters()
-        seed = self._seed_of_folds() if self.probability else 0
+        seed = self._seed_of_folds() if self._calibrates else 0
         matrix = self._matrix_to_fit(X)
         codes, classes = _validation.check_labels(y, matrix.shape[0], type(self).__name__)
         weight = _validation.check_sample_weight(sample_weight, matrix.shape[0])
         class_weight = _validation.check_class_weight(self.class_weight, classes, codes)
         upper, nu = self._bounds(classes, codes, class_weight, weight)
-        if self.probability:
+        if self._calibrates:
             _probability.check_enough_samples(codes, upper, classes)
         samples, training = self._prepare(matrix, training)
 
@@ -90,7 +89,7 @@ class PairwiseSVM(OneVsOneModel):
             lambda callback: train(samples, slice(None), callback), training
         )
         sigmoids = None
-        if self.probability:
+        if self._calibrates:
             held_out = self._held_out_values(samples, codes, upper, training, train, seed)
             sigmoids = _probability.fit_sigmoids(held_out, codes, upper)
         self._kernel_params = training.kernel
@@ -155,8 +154,7 @@ class PairwiseSVM(OneVsOneModel):
         return values
 
     def _check_parameters(self) -> Training:
-        """Return the checked parameters; `class_weight` is checked with the labels."""
-        _validation.check_flag("probability", self.probability)
+        """Return the checked parameters; `class_weight` and `probability` are checked later."""
         self._check_decision_options()
         self._check_penalty()
         return self._check_training()

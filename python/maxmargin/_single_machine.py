@@ -33,6 +33,9 @@ class SingleMachine(KernelMachine):
     def _set_counterpart(self, counterpart: float) -> None:
         """Keep what nu stands for."""
 
+    def _check_state(self) -> None:
+        self._check_machines(n_lines=1, n_machines=1)
+
     @property
     def n_support_(self) -> NDArray[np.int64]:
         self._check_fitted_attribute("n_support_")
@@ -54,12 +57,8 @@ class SingleMachine(KernelMachine):
         self._check_linear()
         return self._linear_weights()
 
-    def _linear_weights(self) -> NDArray[np.float64]:
-        if "weights" not in self._cache:
-            weights = weighted_row_sum(self._support_vectors, self._dual_coef[0])
-            self._cache["weights"] = weights[np.newaxis, :]
-        cached: NDArray[np.float64] = self._cache["weights"]
-        return cached
+    def _new_linear_weights(self) -> NDArray[np.float64]:
+        return weighted_row_sum(self._support_vectors, self._dual_coef[0])[np.newaxis, :]
 
     def _file_parts(self) -> dict[str, Any]:
         none = np.empty(0, dtype=np.int64)

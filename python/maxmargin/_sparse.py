@@ -94,7 +94,7 @@ def csr_of(X: Any) -> CsrMatrix:
     n_rows, n_cols = (int(n) for n in csr.shape)
     data = as_float(np.asarray(csr.data))
     indices, indptr = _indices_of_one_type(np.asarray(csr.indices), np.asarray(csr.indptr))
-    _check_structure(data, indices, indptr, n_rows, n_cols)
+    check_structure(data, indices, indptr, n_rows, n_cols)
     n_stored = int(indptr[-1])
     matrix = CsrMatrix(data[:n_stored], indices[:n_stored], indptr, n_cols)
     return matrix if _is_canonical(matrix) else _canonical(matrix)
@@ -109,9 +109,17 @@ def _indices_of_one_type(indices: NDArray[Any], indptr: NDArray[Any]) -> tuple[I
     )
 
 
-def _check_structure(
+def check_structure(
     data: Floats, indices: Integers, indptr: Integers, n_rows: int, n_cols: int
 ) -> None:
+    """Check that the arrays are a matrix of that shape in CSR form.
+
+    Raises
+    ------
+    ValueError
+        If an index leads out of them.
+    """
+
     def require(condition: bool, fault: str) -> None:
         if not condition:
             raise ValueError(f"X is not a valid sparse matrix: {fault}")

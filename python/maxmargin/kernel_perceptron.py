@@ -290,10 +290,20 @@ class KernelPerceptron(MistakeDriven):
         vectors = self._support_vectors
         return vectors.to_scipy() if isinstance(vectors, CsrMatrix) else vectors
 
+    def _check_state(self) -> None:
+        owner, intact = type(self).__name__, _validation.require_intact
+        coef, n_problems = self.dual_coef_, len(positive_classes(len(self.classes_)))
+        intact(_validation.is_array(coef, np.float64, (n_problems, None)), owner, "dual_coef_")
+        is_offset = _validation.is_array(self.intercept_, np.float64, (n_problems,))
+        intact(is_offset, owner, "intercept_")
+        shape = (coef.shape[1], self.n_features_in_)
+        intact(_validation.is_matrix(self._support_vectors, shape), owner, "support_vectors_")
+
     def _scores(self, matrix: Matrix) -> NDArray[np.float64]:
         n_threads = _validation.check_n_jobs(self.n_jobs)
         check_samples(self._kernel_params, matrix)
         if "decision" not in self._cache:
+            self._check_state()
             self._cache["decision"] = _core.Decision.one_vs_rest(
                 self._support_vectors,
                 self.dual_coef_,

@@ -220,7 +220,7 @@ class OneClassSVM(SingleMachine):
         return self.fit(X, y, sample_weight).predict(X)
 
     def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import InputTags, Tags, TargetTags
+        from sklearn.utils import Tags, TargetTags
 
         return Tags(
             estimator_type="outlier_detector",
@@ -228,5 +228,5 @@ class OneClassSVM(SingleMachine):
             transformer_tags=None,
             regressor_tags=None,
             classifier_tags=None,
-            input_tags=InputTags(sparse=True, pairwise=self._is_pairwise()),
+            input_tags=self._input_tags(),
         )

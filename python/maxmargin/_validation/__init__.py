@@ -45,6 +45,12 @@ from maxmargin._validation.samples import (
     check_matrix,
     feature_names,
 )
+from maxmargin._validation.state import (
+    is_array,
+    is_matrix,
+    is_order_of,
+    require_intact,
+)
 
 __all__ = [
     "Callback",
@@ -78,7 +84,11 @@ __all__ = [
     "column_of_labels",
     "feature_names",
     "gamma_of",
+    "is_array",
+    "is_matrix",
+    "is_order_of",
     "is_real",
+    "require_intact",
     "upper_bounds",
     "usable_cores",
     "weighted_bounds",

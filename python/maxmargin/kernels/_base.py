@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from maxmargin import _validation
 from maxmargin._kernel import KernelParams
+from maxmargin._nested_params import changed_params, with_nested
 from maxmargin._sparse import CsrMatrix, Matrix, take_rows
 from maxmargin._validation import is_real
 from maxmargin._wording import shown
@@ -29,7 +30,9 @@ _PAIRINGS = {
 class Kernel:
     """A function of two samples; what every kernel can do.
 
-    Kernels are immutable, equal where their numbers are, and can be pickled.
+    Kernels are immutable, equal where their numbers are, and can be pickled. An estimator has the
+    parameters of its kernel as well, so that a grid search can vary `kernel__gamma`; the parts of a
+    sum or product are k1, k2 .. (`kernel__k2__gamma`).
     """
 
     _parameters: tuple[str, ...] = ()
@@ -52,6 +55,28 @@ class Kernel:
     def diagonal(self, A: Any) -> NDArray[np.float64]:
         """Return the value of every row of A with itself, shape (len(A),)."""
         return self._diagonal(_validation.check_matrix(A, type(self).__name__))
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name; with `deep`, those of the parts as well."""
+        params = {name: getattr(self, name) for name in self._parameters}
+        return with_nested(params) if deep else params
+
+    def with_params(self, **params: Any) -> Kernel:
+        """Return the kernel with other values of the parameters of these names.
+
+        Raises
+        ------
+        ValueError
+            If there is no parameter of that name, or the value is not allowed.
+        """
+        current = self.get_params(deep=False)
+        return self._rebuilt({**current, **changed_params(current, params, f"kernel {self!r}")})
+
+    def _rebuilt(self, params: dict[str, Any]) -> Kernel:
+        return type(self)(**params)
+
+    def __sklearn_clone__(self) -> Kernel:
+        return self
 
     def weighted(self, function: Callable[[Any], Any]) -> Kernel:
         """Return the kernel f(x) K(x, z) f(z).
@@ -154,12 +179,26 @@ class Constant(Kernel):
         return np.full(A.shape[0], self.value)
 
 
-class _Sum(Kernel):
-    _parameters = ("parts",)
+class _Composed(Kernel):
+    """A kernel made of several by one operation, which is associative."""
+
+    parts: tuple[Kernel, ...]
 
     def __init__(self, parts: tuple[Kernel, ...]) -> None:
-        self.parts = _flattened(parts, _Sum)
+        self.parts = _flattened(parts, type(self))
 
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        params = {f"k{i}": part for i, part in enumerate(self.parts, start=1)}
+        return with_nested(params) if deep else dict(params)
+
+    def _rebuilt(self, params: dict[str, Any]) -> Kernel:
+        return type(self)(tuple(_check_part(name, part) for name, part in params.items()))
+
+    def _state(self) -> tuple[Any, ...]:
+        return self.parts
+
+
+class _Sum(_Composed):
     def __repr__(self) -> str:
         return " + ".join(map(repr, self.parts))
 
@@ -177,12 +216,7 @@ class _Sum(Kernel):
         return _summed([part._diagonal(A) for part in self.parts])
 
 
-class _Product(Kernel):
-    _parameters = ("parts",)
-
-    def __init__(self, parts: tuple[Kernel, ...]) -> None:
-        self.parts = _flattened(parts, _Product)
-
+class _Product(_Composed):
     def __repr__(self) -> str:
         return " * ".join(map(_as_factor, self.parts))
 
@@ -205,7 +239,7 @@ class _Scaled(Kernel):
 
     def __init__(self, factor: float, kernel: Kernel) -> None:
         self.factor = _validation.check_real("the factor of a kernel", factor, at_least=0)
-        self.kernel = kernel
+        self.kernel = _check_part("kernel", kernel)
 
     def __repr__(self) -> str:
         return f"{self.factor!r} * {_as_factor(self.kernel)}"
@@ -232,7 +266,7 @@ class _Weighted(Kernel):
     def __init__(self, kernel: Kernel, function: Callable[[Any], Any]) -> None:
         if not callable(function):
             raise ValueError(f"function must be a callable, got {shown(function)}")
-        self.kernel = kernel
+        self.kernel = _check_part("kernel", kernel)
         self.function = function
 
     def __repr__(self) -> str:
@@ -266,7 +300,7 @@ class _Normalised(Kernel):
     _parameters = ("kernel",)
 
     def __init__(self, kernel: Kernel) -> None:
-        self.kernel = kernel
+        self.kernel = _check_part("kernel", kernel)
 
     def __repr__(self) -> str:
         return f"{_as_factor(self.kernel)}.normalised()"
@@ -322,7 +356,14 @@ def _as_kernel(value: Any) -> Kernel | None:
     return Constant(value) if is_real(value) else None
 
 
-def _flattened(parts: tuple[Kernel, ...], kind: type[_Sum | _Product]) -> tuple[Kernel, ...]:
+def _check_part(name: str, value: Any) -> Kernel:
+    part = _as_kernel(value)
+    if part is None:
+        raise ValueError(f"{name} must be one of maxmargin.kernels, got {shown(value)}")
+    return part
+
+
+def _flattened(parts: tuple[Kernel, ...], kind: type[_Composed]) -> tuple[Kernel, ...]:
     flat: list[Kernel] = []
     for part in parts:
         flat += part.parts if isinstance(part, kind) else (part,)
@@ -330,7 +371,7 @@ def _flattened(parts: tuple[Kernel, ...], kind: type[_Sum | _Product]) -> tuple[
 
 
 def _as_factor(kernel: Kernel) -> str:
-    return f"({kernel!r})" if isinstance(kernel, (_Sum, _Product, _Scaled)) else repr(kernel)
+    return f"({kernel!r})" if isinstance(kernel, (_Composed, _Scaled)) else repr(kernel)
 
 
 def _summed(parts: list[NDArray[np.float64]]) -> NDArray[np.float64]:

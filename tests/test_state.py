@@ -1,0 +1,234 @@
+"""Fitted estimators in pickles: the same bits everywhere, and altered ones refused."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from maxmargin import (
+    SVC,
+    SVR,
+    KernelPerceptron,
+    NuSVC,
+    NuSVR,
+    OneClassSVM,
+    Perceptron,
+    io,
+    kernels,
+)
+from oracles import rng
+
+FEATURES = 4
+
+
+def samples(n=60):
+    X = rng(3).normal(size=(n, FEATURES))
+    return X, (X[:, 0] > 0).astype(int) + (X[:, 1] > 0.5)
+
+
+def fitted(estimator, container=np.asarray):
+    X, y = samples()
+    return estimator.fit(container(X), y)
+
+
+def values(model):
+    X, _ = samples(20)
+    return getattr(model, "decision_function", model.predict)(X)
+
+
+ESTIMATORS = [
+    SVC(),
+    SVC(kernel="linear", C=10.0),
+    SVC(probability=True),
+    SVC(kernel=kernels.RBF(0.5) + kernels.Linear()),
+    NuSVC(nu=0.3),
+    SVR(),
+    NuSVR(),
+    OneClassSVM(),
+    KernelPerceptron(max_iter=1000),
+    Perceptron(tol=0.0),
+]
+
+
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_matrix])
+def test_pickles_of_every_protocol_answer_with_the_same_bits_in_another_process(
+    container, tmp_path
+):
+    models = [fitted(estimator, container) for estimator in ESTIMATORS]
+    X, _ = samples(20)
+    np.save(tmp_path / "X.npy", X)
+    protocols = range(pickle.HIGHEST_PROTOCOL + 1)
+    for protocol in protocols:
+        (tmp_path / str(protocol)).write_bytes(pickle.dumps(models, protocol))
+    program = (
+        "import pickle, sys, numpy as np\n"
+        "X = np.load('X.npy')\n"
+        f"for protocol in range({len(protocols)}):\n"
+        "    for model in pickle.load(open(str(protocol), 'rb')):\n"
+        "        values = getattr(model, 'decision_function', model.predict)(X)\n"
+        "        sys.stdout.buffer.write(values.tobytes())\n"
+    )
+    path = os.pathsep.join(os.path.abspath(part) for part in sys.path if part)
+    run = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path, capture_output=True, check=True, env={**os.environ, "PYTHONPATH": path},
+    )  # fmt: skip
+    expected = b"".join(values(model).tobytes() for model in models)
+    assert run.stdout == expected * len(protocols)
+
+
+def altered(model, name, change):
+    """Return the state of a model with one attribute changed by a function."""
+    state = model.__getstate__()
+    return {**state, name: change(state[name])}
+
+
+def with_indices_beyond(vectors):
+    return vectors._replace(indices=np.full_like(vectors.indices, 1000))
+
+
+def with_indptr_beyond(vectors):
+    indptr = vectors.indptr.copy()
+    indptr[-1] *= 1000
+    return vectors._replace(indptr=indptr)
+
+
+def with_indptr_descending(vectors):
+    indptr = vectors.indptr.copy()
+    indptr[1] = indptr[-1]
+    return vectors._replace(indptr=indptr)
+
+
+ALTERATIONS = [
+    ("_dual_coef", lambda v: v[:, :-1]),
+    ("_dual_coef", lambda v: v.astype(np.float32)),
+    ("_dual_coef", lambda v: v[0]),
+    ("_dual_coef", lambda v: v.tolist()),
+    ("_dual_coef", lambda v: np.vstack([v, v])),
+    ("_rho", lambda v: v[:0]),
+    ("_rho", lambda v: v[:, np.newaxis]),
+    ("_support_vectors", lambda v: v[:-1]),
+    ("_support_vectors", lambda v: v[:, :-1]),
+    ("_support_vectors", lambda v: np.asfortranarray(v)),
+    ("_support_vectors", lambda v: v.astype(object)),
+    ("_support_vectors", lambda v: None),
+    ("_kernel_params", lambda v: "rbf"),
+    ("n_features_in_", lambda v: 1000),
+]
+OF_CLASSIFIERS = [
+    ("_n_support", lambda v: np.array([1_000_000, *v[1:]])),
+    ("_n_support", lambda v: np.array([-1, v[0] + v[1] + 1, *v[2:]])),
+    ("_n_support", lambda v: v[:-1]),
+    ("_n_support", lambda v: v.astype(float)),
+    ("_vote_order", lambda v: np.array([5, 6, 7])),
+    ("_sigmoids", lambda v: np.ones((2, 1))),
+    ("classes_", lambda v: v[:2]),
+    ("classes_", lambda v: 3),
+]
+
+
+@pytest.mark.parametrize(
+    ("estimator", "name", "change"),
+    [
+        *[(model, *case) for model in (SVC(), SVR(), OneClassSVM()) for case in ALTERATIONS],
+        *[(SVC(), *case) for case in OF_CLASSIFIERS],
+    ],
+)  # fmt: skip
+def test_an_altered_pickle_is_refused(estimator, name, change):
+    model = fitted(estimator)
+    empty = type(model).__new__(type(model))
+    with pytest.raises(ValueError, match=r"internal representation of \w+ was altered"):
+        empty.__setstate__(altered(model, name, change))
+
+
+@pytest.mark.parametrize(
+    "change", [with_indices_beyond, with_indptr_beyond, with_indptr_descending]
+)
+@pytest.mark.parametrize("estimator", [SVC(kernel="linear"), SVC(), SVR(), KernelPerceptron()])
+def test_altered_sparse_support_vectors_are_refused(estimator, change):
+    model = fitted(estimator, sp.csr_matrix)
+    state = altered(model, "_support_vectors", change)
+    with pytest.raises(ValueError, match="support_vectors_ does not fit"):
+        type(model)().__setstate__(state)
+    model._support_vectors = state["_support_vectors"]  # before anything has been packed
+    with pytest.raises(ValueError, match="support_vectors_ does not fit"):
+        model.predict(samples()[0])
+
+
+@pytest.mark.parametrize(
+    "change", [with_indices_beyond, with_indptr_beyond, with_indptr_descending]
+)
+def test_altered_support_vectors_are_not_saved(change, tmp_path):
+    X, y = samples()
+    model = SVC().fit(sp.csr_matrix(X), y)
+    model.predict(X)
+    model._support_vectors = change(model._support_vectors)
+    with pytest.raises(ValueError, match="support_vectors_ does not fit"):
+        io.save_model(model, tmp_path / "model")
+
+
+def test_a_state_that_lacks_a_part_is_refused():
+    state = fitted(SVC()).__getstate__()
+    for name in ("_rho", "_dual_coef", "_support_vectors", "_kernel_params", "_n_support"):
+        part = {key: value for key, value in state.items() if key != name}
+        with pytest.raises(ValueError, match="internal representation of SVC was altered"):
+            SVC().__setstate__(part)
+
+
+def test_what_was_altered_in_place_is_refused_on_use():
+    model = fitted(SVC())
+    model._n_support[0] = 1_000_000
+    for method in (model.predict, model.decision_function):
+        with pytest.raises(ValueError, match="n_support_ does not fit"):
+            method(samples()[0])
+
+
+def test_columns_of_a_given_kernel_matrix_stay_within_it():
+    X, y = samples()
+    model = SVC(kernel="precomputed").fit(X @ X.T, y)
+    model._matrix_support = model._matrix_support + 1000
+    with pytest.raises(ValueError, match="support_ does not fit"):
+        model.predict(X @ X.T)
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("dual_coef_", lambda v: v[:, :-1]),
+        ("intercept_", lambda v: v[:-1]),
+        ("_support_vectors", lambda v: v[:, 1:]),
+    ],
+)
+def test_an_altered_kernel_perceptron_is_refused(name, change):
+    model = fitted(KernelPerceptron())
+    state = altered(model, name, change)
+    with pytest.raises(ValueError, match="internal representation of KernelPerceptron was altered"):
+        KernelPerceptron().__setstate__(state)
+    setattr(model, name, state[name])
+    with pytest.raises(ValueError, match="internal representation of KernelPerceptron was altered"):
+        model.predict(samples()[0])
+
+
+@pytest.mark.parametrize(
+    ("name", "change"), [("coef_", lambda v: v[:, :-1]), ("intercept_", lambda v: v[:-1])]
+)
+def test_an_altered_perceptron_learns_nothing_more(name, change):
+    X, y = samples()
+    model = fitted(Perceptron(tol=0.0))
+    setattr(model, name, change(getattr(model, name)))
+    for use in (model.predict, lambda X: model.partial_fit(X, y)):
+        with pytest.raises((TypeError, ValueError)):
+            use(X)
+
+
+@pytest.mark.parametrize("estimator", [SVC(kernel="linear"), SVR(kernel="linear")])
+def test_weights_that_are_computed_cannot_be_written_to(estimator):
+    model = fitted(estimator)
+    with pytest.raises(ValueError, match="read-only"):
+        model.coef_[0, 0] = 1.0
