@@ -1,8 +1,8 @@
 """Large-margin classifiers on a CPU, with a certificate of optimality on every fit.
 
 Beside the estimators: `maxmargin.kernels` (kernels as objects), `maxmargin.diagnostics` (margins,
-bounds, certificates recomputed), `maxmargin.io` (LIBSVM's data and model files),
-`maxmargin.plotting` and `maxmargin.datasets`.
+bounds, certificates recomputed), `maxmargin.plotting` (pictures, with matplotlib), `maxmargin.io`
+(LIBSVM's data and model files) and `maxmargin.datasets`.
 """
 
 from maxmargin import kernels

@@ -1,28 +1,21 @@
-"""Pictures, drawn with matplotlib, which is imported when the first one is asked for."""
+"""The score of a search over C and gamma."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from maxmargin.plotting._style import new_axes, require_matplotlib
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["plot_grid"]
 
 # Each contour is half as far from the best score as the one before it.
 _N_HALVINGS = 8
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
-
-
-def require_matplotlib() -> None:
-    """Raise ImportError with a remedy if matplotlib is not installed."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise ImportError("plots need matplotlib; pip install matplotlib") from error
 
 
 def plot_grid(
@@ -34,8 +27,8 @@ def plot_grid(
     less_is_better: bool = False,
     best: tuple[float, float] | None = None,
     title: str | None = None,
-    ax: Any = None,
-) -> Any:
+    ax: Axes | None = None,
+) -> Axes:
     """Draw the contours of a score over C and gamma, with the best point marked.
 
     Parameters
@@ -84,10 +77,7 @@ def plot_grid(
         )
     if not np.isfinite(values).any():
         raise ValueError("scores must hold a finite number")
-    if ax is None:
-        from matplotlib import pyplot
-
-        ax = pyplot.subplots(layout="constrained")[1]
+    ax = new_axes(ax)
     masked = np.ma.masked_invalid(values.T)
     colours = "viridis_r" if less_is_better else "viridis"
     levels = _levels(values, less_is_better)
