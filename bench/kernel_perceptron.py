@@ -80,7 +80,8 @@ def measure(problem, libraries, options):
         "timeout": options.timeout,
         "libraries": outcomes,
         # By class and pass, and by class and example.
-        "makes_the_same_mistakes": all(
+        "makes_the_same_mistakes": all(one["measurements"] for one in outcomes.values())
+        and all(
             one[key] == measurements[0][key]
             for one in measurements
             for key in ("mistakes_per_pass", "alpha_sha256")

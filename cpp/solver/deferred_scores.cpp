@@ -5,8 +5,8 @@
 namespace maxmargin {
 namespace {
 
-// Kernel values of as many rows with a block stay in the caches until they are added up.
-constexpr std::size_t kRows = 512;
+// Rows that meet a block at a time: with a large block 8 MB of kernel values.
+constexpr std::size_t kRows = 2048;
 
 } // namespace
 
