@@ -62,8 +62,10 @@ def test_svc_equals_liblinear(loss, scaling, form):
     W, b = liblinear(X, y, SOLVERS[loss], C=0.7, scaling=scaling or -1.0)
     ours = check_certificate(model, X, 2 * y - 1, 0.7, loss, scaling=scaling)
     theirs = primal_objective(X, 2 * y - 1, W[:, 0], b[0], 0.7, loss, scaling=scaling)
-    # LIBLINEAR gives up on the hinge after 300 passes, some way from the optimum.
-    assert theirs * (1 - 2e-3) <= ours <= theirs * (1 + 1e-5)
+    assert ours <= theirs * (1 + 1e-5)
+    if loss == "hinge":  # on which LIBLINEAR gives up after 300 passes, some way from the optimum
+        return
+    assert theirs * (1 - 1e-5) <= ours
     np.testing.assert_allclose(model.coef_[0], W[:, 0], atol=1e-2)
     np.testing.assert_allclose(model.decision_function(form(X)), X @ W[:, 0] + b[0], atol=3e-2)
 
