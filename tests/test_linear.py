@@ -57,7 +57,7 @@ def check_certificate(model, X, signs, C, loss, **parameters):
 def test_svc_equals_liblinear(loss, scaling, form):
     X, y = noisy()
     model = LinearSVC(
-        loss=loss, C=0.7, tol=1e-5, fit_intercept=scaling > 0, intercept_scaling=scaling or 1.0
+        loss=loss, C=0.7, tol=1e-6, fit_intercept=scaling > 0, intercept_scaling=scaling or 1.0
     ).fit(form(X), y)
     W, b = liblinear(X, y, SOLVERS[loss], C=0.7, scaling=scaling or -1.0)
     ours = check_certificate(model, X, 2 * y - 1, 0.7, loss, scaling=scaling)

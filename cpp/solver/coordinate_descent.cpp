@@ -3,12 +3,14 @@
 #include "base/error.hpp"
 #include "base/random.hpp"
 #include "data/sample_rows.hpp"
-#include "solver/dual_coordinate.hpp"
+#include "solver/dual_state.hpp"
+#include "solver/face_descent.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <numeric>
+#include <span>
 
 namespace maxmargin {
 namespace {
@@ -20,44 +22,47 @@ constexpr index_t kPollElements = 1 << 20;
 constexpr double kFirstOvershoot = 2.0, kMostOvershoot = 8.0;
 // A pass that lowers the objective by less than this share of it is lost in rounding.
 constexpr double kRounding = 1e-16;
+// Where this many passes have not halved what they meet of the gap, conjugate gradients take steps.
+constexpr index_t kPatience = 20;
+constexpr int kFaceSteps = 20;
 constexpr double kLeastCurvature = 1e-200;
 // Passes after which w is summed up anew, so that the rounding of updates does not add up.
 constexpr index_t kPassesPerSum = 50;
 
 template <class Rows> class CoordinateDescent {
  public:
-  CoordinateDescent(const Rows& rows, const LinearProblem& problem, const LinearOptions& options,
-                    index_t rows_per_poll, Control& control)
-      : rows_(rows), options_(options), random_(options.seed), n_samples_(n_rows(problem.X)),
-        rows_per_poll_(rows_per_poll), w_(static_cast<std::size_t>(n_cols(problem.X)), 0.0),
-        control_(control) {
-    coordinates_.reserve(static_cast<std::size_t>(n_samples_));
-    double norms = 0.0;
-    for (index_t i = 0; i < n_samples_; ++i) {
-      if (problem.C[i] == 0.0) continue;
-      DualCoordinate c(problem, i);
-      if (!options.start.empty()) c.beta = std::clamp(options.start[i], c.lower, c.upper);
-      c.inverse_curvature = rows_.square_norm(i); // for now
-      norms += c.inverse_curvature;
-      coordinates_.push_back(c);
-    }
+  CoordinateDescent(const Rows& rows, index_t n_features, const LinearProblem& problem,
+                    const LinearOptions& options, index_t rows_per_poll, Control& control)
+      : state_{rows, {}, {}}, options_(options), random_(options.seed),
+        n_samples_(n_rows(problem.X)), rows_per_poll_(rows_per_poll), control_(control) {
+    state_.w.assign(static_cast<std::size_t>(n_features), 0.0);
     is_bias_free_ = std::isinf(problem.intercept_scaling);
-    const double mean = norms / std::max(1.0, static_cast<double>(coordinates_.size()));
-    scale_bias(is_bias_free_ ? (mean > 0.0 ? std::sqrt(mean) : 1.0) : problem.intercept_scaling);
-    sum_up();
-    active_ = identity_order(static_cast<index_t>(coordinates_.size()));
+    place_coordinates(problem);
+    state_.sum_up();
+    active_ = identity_order(static_cast<index_t>(state_.coordinates.size()));
     n_active_ = active_.size();
   }
 
   LinearSolution run() {
     const index_t max_iter = options_.max_iter < 0 ? kDefaultPasses : options_.max_iter;
     int stalled_passes = 0;
+    index_t marked_at = 0;
+    double marked_gap = kInfinity;
     while (n_iter_ < max_iter) {
       const Pass seen = pass();
       if (is_late_) return unfinished(StopReason::time_limit);
       const bool is_stalled = seen.decrease <= kRounding * std::abs(dual_);
       stalled_passes = is_stalled ? stalled_passes + 1 : 0;
-      if (!is_stalled && seen.gap > overshoot_ * options_.tol * least_primal()) continue;
+      bool creeps = false;
+      if (n_iter_ - marked_at >= kPatience) {
+        creeps = seen.gap > 0.5 * marked_gap;
+        marked_at = n_iter_;
+        marked_gap = seen.gap;
+      }
+      if (!is_stalled && seen.gap > overshoot_ * options_.tol * -dual_) {
+        if (creeps) descend_on_face();
+        continue;
+      }
       if (is_bias_free_) move_bias();
       if (check()) return solution(StopReason::converged);
       if (stalled_passes == 2) return solution(StopReason::stalled);
@@ -73,8 +78,25 @@ template <class Rows> class CoordinateDescent {
     double violation = 0.0; // the greatest
   };
 
-  double value_at(const DualCoordinate& c) const {
-    return rows_.dot(c.sample, w_.data()) + offset_ + bias_scale_ * bias_weight_;
+  void place_coordinates(const LinearProblem& problem) {
+    std::vector<double> square_norms;
+    for (index_t i = 0; i < n_samples_; ++i) {
+      if (problem.C[i] == 0.0) continue;
+      DualCoordinate c(problem, i);
+      if (!options_.start.empty()) c.beta = std::clamp(options_.start[i], c.lower, c.upper);
+      state_.coordinates.push_back(c);
+      square_norms.push_back(state_.rows.square_norm(i));
+    }
+    const double sum = std::accumulate(square_norms.begin(), square_norms.end(), 0.0);
+    const double mean = sum / std::max(1.0, static_cast<double>(square_norms.size()));
+    state_.bias_scale = !is_bias_free_ ? problem.intercept_scaling
+                        : mean > 0.0   ? std::sqrt(mean)
+                                       : 1.0;
+    const double of_bias = state_.bias_scale * state_.bias_scale;
+    for (std::size_t k = 0; k < square_norms.size(); ++k) {
+      DualCoordinate& c = state_.coordinates[k];
+      c.inverse_curvature = 1.0 / std::max(square_norms[k] + of_bias + c.ridge, kLeastCurvature);
+    }
   }
 
   Pass pass() {
@@ -82,10 +104,10 @@ template <class Rows> class CoordinateDescent {
     shuffle_active();
     Pass seen;
     for (std::size_t t = 0; t < n_active_;) {
-      if (--until_poll_ <= 0 && poll()) break;
+      if (poll()) break;
       fetch_ahead(t);
-      DualCoordinate& c = coordinates_[active_[t]];
-      const double u = c.y - value_at(c);
+      DualCoordinate& c = state_.coordinates[active_[t]];
+      const double u = state_.residual(c);
       const double rest = c.rest(u);
       if (rest > shrink_above_) {
         std::swap(active_[t], active_[--n_active_]);
@@ -104,16 +126,20 @@ template <class Rows> class CoordinateDescent {
 
   // Returns by how much the dual objective falls.
   double move(DualCoordinate& c, double u) {
-    const double before = c.beta, after = c.minimiser(u);
-    const double step = after - before;
+    const double before = c.beta, step = c.minimiser(u) - before;
     if (step == 0.0) return 0.0;
     if (!std::isfinite(step)) throw NumericError("the dual variables overflow");
-    c.beta = after;
-    rows_.add(c.sample, step, w_.data());
-    bias_weight_ += bias_scale_ * step;
+    state_.move(c, step);
     const double slope = c.ridge * before - u;
     return -step * (slope + 0.5 * step / c.inverse_curvature) -
-           c.epsilon * (std::abs(after) - std::abs(before));
+           c.epsilon * (std::abs(c.beta) - std::abs(before));
+  }
+
+  double descend_on_face() {
+    const double decrease =
+        face_.run(std::span(active_).first(n_active_), kFaceSteps, [&] { return poll(); });
+    dual_ -= decrease;
+    return decrease;
   }
 
   void shuffle_active() {
@@ -123,34 +149,38 @@ template <class Rows> class CoordinateDescent {
 
   void fetch_ahead(std::size_t t) const {
     if (t + 2 * kRowsAhead < n_active_)
-      __builtin_prefetch(&coordinates_[active_[t + 2 * kRowsAhead]]);
-    if (t + kRowsAhead < n_active_) rows_.fetch(coordinates_[active_[t + kRowsAhead]].sample);
+      __builtin_prefetch(&state_.coordinates[active_[t + 2 * kRowsAhead]]);
+    if (t + kRowsAhead < n_active_)
+      state_.rows.fetch(state_.coordinates[active_[t + kRowsAhead]].sample);
   }
 
   // Evaluates the objectives over all samples, and takes back those set aside that may have to
   // move. Returns whether the gap is small enough.
   bool check() {
-    if (n_iter_ - summed_at_ >= kPassesPerSum) sum_up();
+    if (n_iter_ - summed_at_ >= kPassesPerSum) {
+      state_.sum_up();
+      summed_at_ = n_iter_;
+    }
     double losses = 0.0, conjugates = 0.0;
     gap_ = 0.0;
     n_active_ = 0;
-    for (std::size_t k = 0; k < coordinates_.size(); ++k) {
-      if (--until_poll_ <= 0) poll();
-      if (k + kRowsAhead < coordinates_.size()) rows_.fetch(coordinates_[k + kRowsAhead].sample);
-      const DualCoordinate& c = coordinates_[k];
-      const double u = c.y - value_at(c);
+    std::vector<index_t> aside;
+    for (std::size_t k = 0; k < state_.coordinates.size(); ++k) {
+      poll();
+      if (k + kRowsAhead < state_.coordinates.size())
+        state_.rows.fetch(state_.coordinates[k + kRowsAhead].sample);
+      const DualCoordinate& c = state_.coordinates[k];
+      const double u = state_.residual(c);
       losses += c.loss(u);
       conjugates += c.conjugate();
       gap_ += c.gap(u);
-      if (c.rest(u) <= shrink_above_) active_[n_active_++] = static_cast<index_t>(k);
+      if (c.rest(u) <= shrink_above_)
+        active_[n_active_++] = static_cast<index_t>(k);
+      else
+        aside.push_back(static_cast<index_t>(k));
     }
-    // Those at rest stand behind, in any order.
-    std::vector<bool> is_active(coordinates_.size(), false);
-    for (std::size_t t = 0; t < n_active_; ++t) is_active[active_[t]] = true;
-    std::size_t rest = n_active_;
-    for (std::size_t k = 0; k < coordinates_.size(); ++k)
-      if (!is_active[k]) active_[rest++] = static_cast<index_t>(k);
-    const double penalty = half_square_norm();
+    std::copy(aside.begin(), aside.end(), active_.begin() + static_cast<std::ptrdiff_t>(n_active_));
+    const double penalty = state_.half_square_norm();
     primal_ = penalty + losses;
     dual_ = penalty + conjugates;
     if (!std::isfinite(primal_) || !std::isfinite(gap_))
@@ -158,49 +188,24 @@ template <class Rows> class CoordinateDescent {
     return gap_ <= options_.tol * primal_;
   }
 
-  double half_square_norm() const {
-    const double square = std::inner_product(w_.begin(), w_.end(), w_.begin(), 0.0);
-    return 0.5 * (square + bias_weight_ * bias_weight_);
-  }
-  double least_primal() const { return std::max(-dual_, 0.0); }
-
-  void scale_bias(double scale) {
-    bias_scale_ = scale;
-    for (DualCoordinate& c : coordinates_)
-      c.inverse_curvature =
-          1.0 / std::max(c.inverse_curvature + scale * scale + c.ridge, kLeastCurvature);
-  }
-
-  void sum_up() {
-    summed_at_ = n_iter_;
-    std::fill(w_.begin(), w_.end(), 0.0);
-    bias_weight_ = 0.0;
-    for (const DualCoordinate& c : coordinates_) {
-      if (c.beta == 0.0) continue;
-      rows_.add(c.sample, c.beta, w_.data());
-      bias_weight_ += bias_scale_ * c.beta;
-    }
-  }
-
   // The bias takes over what its penalised part has reached, and the sum of beta becomes 0 by
   // scaling the heavier side down.
   void move_bias() {
-    offset_ += bias_scale_ * bias_weight_;
+    const double bias = state_.bias();
     double positive = 0.0, negative = 0.0;
-    for (const DualCoordinate& c : coordinates_) (c.beta > 0.0 ? positive : negative) += c.beta;
+    for (const DualCoordinate& c : state_.coordinates)
+      (c.beta > 0.0 ? positive : negative) += c.beta;
     const double excess = positive + negative;
     const double heavier = excess > 0.0 ? positive : negative;
-    for (DualCoordinate& c : coordinates_) {
-      if (excess == 0.0 || c.beta * excess <= 0.0) continue;
-      const double step = -c.beta * (excess / heavier);
-      c.beta += step;
-      rows_.add(c.sample, step, w_.data());
-    }
-    bias_weight_ = 0.0;
+    for (DualCoordinate& c : state_.coordinates)
+      if (c.beta * excess > 0.0) state_.move(c, -c.beta * (excess / heavier));
+    state_.offset = bias;
+    state_.bias_weight = 0.0;
   }
 
-  // Returns whether time is up.
+  // Called for every row read. Returns whether time is up.
   bool poll() {
+    if (--until_poll_ > 0) return false;
     until_poll_ = rows_per_poll_;
     control_.poll([&] {
       return Progress{n_iter_, 0.0, static_cast<index_t>(n_active_), 0, 0.0, gap_ / primal_};
@@ -216,9 +221,9 @@ template <class Rows> class CoordinateDescent {
 
   LinearSolution solution(StopReason reason) const {
     LinearSolution result;
-    result.separator = {w_, offset_ + bias_scale_ * bias_weight_};
+    result.separator = {state_.w, state_.bias()};
     result.beta.assign(static_cast<std::size_t>(n_samples_), 0.0);
-    for (const DualCoordinate& c : coordinates_) result.beta[c.sample] = c.beta;
+    for (const DualCoordinate& c : state_.coordinates) result.beta[c.sample] = c.beta;
     result.primal_objective = primal_;
     result.dual_objective = gap_ - primal_;
     result.n_iter = n_iter_;
@@ -227,20 +232,18 @@ template <class Rows> class CoordinateDescent {
     return result;
   }
 
-  const Rows rows_;
+  DualState<Rows> state_;
+  FaceDescent<Rows> face_{state_};
   const LinearOptions& options_;
   Random random_;
   index_t n_samples_;
   index_t rows_per_poll_;
   index_t until_poll_ = 0;
-  std::vector<DualCoordinate> coordinates_;
   std::vector<index_t> active_; // the first n_active_; the others are set aside
   std::size_t n_active_ = 0;
-  std::vector<double> w_;
-  double bias_scale_ = 0.0, bias_weight_ = 0.0; // b = offset + scale * weight
-  double offset_ = 0.0;
   bool is_bias_free_ = false;
-  double gap_ = 1.0, primal_ = 1.0, dual_ = 0.0; // as last evaluated; dual_ also after passes
+  // As last evaluated; dual_ is also kept up to date by the passes.
+  double gap_ = 1.0, primal_ = 1.0, dual_ = 0.0;
   double overshoot_ = kFirstOvershoot;
   double shrink_above_ = kInfinity;
   index_t n_iter_ = 0, summed_at_ = 0;
@@ -251,15 +254,20 @@ template <class Rows> class CoordinateDescent {
 
 } // namespace
 
+LinearSolution solve_coordinate_descent(const CompactSamples& samples, const LinearProblem& problem,
+                                        const LinearOptions& options, Control& control) {
+  const index_t rows_per_poll = 1 + kPollElements / (16 + samples.row_elements());
+  LinearSolution solution = samples.visit([&](const auto& rows) {
+    return CoordinateDescent(rows, samples.n_features(), problem, options, rows_per_poll, control)
+        .run();
+  });
+  solution.separator.w = samples.original(solution.separator.w);
+  return solution;
+}
+
 LinearSolution solve_coordinate_descent(const LinearProblem& problem, const LinearOptions& options,
                                         Control& control) {
-  return std::visit(
-      [&](const auto& view) {
-        const index_t row_elements = n_stored(view) / std::max<index_t>(1, view.rows);
-        const index_t rows_per_poll = 1 + kPollElements / (16 + row_elements);
-        return CoordinateDescent(rows_of(view), problem, options, rows_per_poll, control).run();
-      },
-      problem.X);
+  return solve_coordinate_descent(CompactSamples(problem.X), problem, options, control);
 }
 
 } // namespace maxmargin

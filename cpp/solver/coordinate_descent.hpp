@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/control.hpp"
+#include "data/compact_samples.hpp"
 #include "solver/linear_problem.hpp"
 
 namespace maxmargin {
@@ -27,6 +28,10 @@ namespace maxmargin {
 // n_iter counts passes; max_iter = -1 stands for kDefaultPasses. Results do not depend on threads.
 inline constexpr index_t kDefaultPasses = 10000;
 
+LinearSolution solve_coordinate_descent(const CompactSamples& samples, const LinearProblem& problem,
+                                        const LinearOptions& options, Control& control);
+
+// Likewise, with samples compacted for this problem alone.
 LinearSolution solve_coordinate_descent(const LinearProblem& problem, const LinearOptions& options,
                                         Control& control);
 

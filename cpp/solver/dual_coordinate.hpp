@@ -17,7 +17,7 @@ namespace maxmargin {
 // loss; the squared losses have no far bounds and the ridge 1 / (2 C_i). What a pair of u and beta
 // adds to the duality gap is the difference of both sides, never negative, and 0 where the
 // optimality condition of the sample holds.
-struct DualCoordinate {
+struct alignas(kAlignment) DualCoordinate {
   double beta = 0.0;
   double y = 0.0;
   double lower = 0.0, upper = 0.0;

@@ -9,8 +9,9 @@
 namespace maxmargin {
 namespace {
 
-LinearSolution solve(const LinearProblem& problem, const LinearOptions& options, Control& control) {
-  return solve_coordinate_descent(problem, options, control);
+LinearSolution solve(const CompactSamples& samples, const LinearProblem& problem,
+                     const LinearOptions& options, Control& control) {
+  return solve_coordinate_descent(samples, problem, options, control);
 }
 
 } // namespace
@@ -22,6 +23,7 @@ std::vector<LinearSolution> train_linear(const MatrixView& X, index_t n_tasks,
                                          const LinearOptions& options, Control& control) {
   const auto n_penalties = static_cast<index_t>(C.size());
   std::vector<LinearSolution> solutions(static_cast<std::size_t>(n_tasks * n_penalties));
+  const CompactSamples samples(X);
   parallel_for(n_tasks, thread_count(options.threads), [&](index_t t, int) {
     const LinearTask task = make(t);
     std::vector<double> upper(task.weight.size()), start;
@@ -39,7 +41,7 @@ std::vector<LinearSolution> train_linear(const MatrixView& X, index_t n_tasks,
       of_task.start = start;
       of_task.threads = n_tasks > 1 ? 1 : options.threads;
       LinearSolution& solution = solutions[t * n_penalties + c];
-      solution = solve(problem, of_task, control);
+      solution = solve(samples, problem, of_task, control);
       start = std::move(solution.beta);
       solution.beta.clear();
     }

@@ -1,0 +1,114 @@
+#include "data/compact_samples.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+namespace maxmargin {
+namespace {
+
+// Above this share of elements that are not zero, dense rows are read faster as they are.
+constexpr double kDensest = 0.25;
+
+// Calls use(column, value) for the elements of row i that are not zero.
+template <Real T, class Use> void for_row(const DenseView<T>& X, index_t i, const Use& use) {
+  const T* row = X.row(i);
+  for (index_t j = 0; j < X.cols; ++j)
+    if (row[j] != T(0)) use(j, row[j]);
+}
+template <Real T, class I, class Use>
+void for_row(const CsrView<T, I>& X, index_t i, const Use& use) {
+  const auto values = X.row_values(i);
+  const auto columns = X.row_indices(i);
+  for (std::size_t e = 0; e < values.size(); ++e)
+    if (values[e] != T(0)) use(static_cast<index_t>(columns[e]), values[e]);
+}
+
+// What decides how the values are kept.
+struct Census {
+  std::vector<index_t> count; // by feature
+  index_t n_elements = 0;
+  double first = 1.0; // value
+  bool is_same = true;
+  bool fits_float = true;
+};
+
+template <class View> Census census_of(const View& X) {
+  Census census;
+  census.count.assign(static_cast<std::size_t>(X.cols), 0);
+  for (index_t i = 0; i < X.rows; ++i)
+    for_row(X, i, [&](index_t j, auto value) {
+      if (census.n_elements++ == 0) census.first = static_cast<double>(value);
+      ++census.count[j];
+      census.is_same &= static_cast<double>(value) == census.first;
+      census.fits_float &= static_cast<decltype(value)>(static_cast<float>(value)) == value;
+    });
+  return census;
+}
+
+} // namespace
+
+CompactSamples::CompactSamples(const MatrixView& X) : rows_(X), n_features_(n_cols(X)) {
+  std::visit(
+      [&](const auto& view) {
+        row_elements_ = n_stored(view) / std::max<index_t>(1, view.rows);
+        if (view.cols <= std::numeric_limits<std::int32_t>::max()) compact(view);
+      },
+      X);
+}
+
+template <class View> void CompactSamples::compact(const View& X) {
+  const Census census = census_of(X);
+  const double places = static_cast<double>(X.rows) * static_cast<double>(X.cols);
+  if (is_dense<View> && static_cast<double>(census.n_elements) > kDensest * places) return;
+  std::vector<std::int32_t> features(census.count.size());
+  std::iota(features.begin(), features.end(), 0);
+  std::stable_sort(features.begin(), features.end(), [&](std::int32_t a, std::int32_t b) {
+    return census.count[a] > census.count[b];
+  });
+  number_.assign(features.size(), -1);
+  n_features_ = 0;
+  for (const std::int32_t feature : features)
+    if (census.count[feature] > 0) number_[feature] = static_cast<std::int32_t>(n_features_++);
+  row_elements_ = census.n_elements / std::max<index_t>(1, X.rows);
+  if (census.is_same && n_features_ <= std::numeric_limits<std::uint16_t>::max())
+    copy<SameValue, std::uint16_t>(X, census.first);
+  else if (census.is_same)
+    copy<SameValue, std::int32_t>(X, census.first);
+  else if (census.fits_float)
+    copy<float, std::int32_t>(X, 1.0);
+  else
+    copy<double, std::int32_t>(X, 1.0);
+}
+
+template <class V, class I, class View> void CompactSamples::copy(const View& X, double value) {
+  CompactRows<V, I> rows;
+  rows.value_ = value;
+  rows.begins_.reserve(static_cast<std::size_t>(X.rows) + 1);
+  rows.begins_.push_back(0);
+  for (index_t i = 0; i < X.rows; ++i) {
+    index_t end = rows.begins_.back();
+    for_row(X, i, [&](index_t, auto) { ++end; });
+    rows.begins_.push_back(end);
+  }
+  rows.columns_ = AlignedBuffer<I>(rows.begins_.back());
+  if constexpr (rows.has_values) rows.values_ = AlignedBuffer<V>(rows.begins_.back());
+  index_t e = 0;
+  for (index_t i = 0; i < X.rows; ++i)
+    for_row(X, i, [&](index_t j, auto x) {
+      rows.columns_[e] = static_cast<I>(number_[j]);
+      if constexpr (CompactRows<V, I>::has_values) rows.values_[e] = static_cast<V>(x);
+      ++e;
+    });
+  rows_ = std::move(rows);
+}
+
+std::vector<double> CompactSamples::original(const std::vector<double>& w) const {
+  if (number_.empty()) return w;
+  std::vector<double> all(number_.size(), 0.0);
+  for (std::size_t j = 0; j < all.size(); ++j)
+    if (number_[j] >= 0) all[j] = w[number_[j]];
+  return all;
+}
+
+} // namespace maxmargin

@@ -1,0 +1,110 @@
+#pragma once
+
+#include "base/aligned_buffer.hpp"
+#include "data/sample_rows.hpp"
+
+#include <span>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+namespace maxmargin {
+
+// Sparse rows in as few bytes as hold them exactly: columns of type I and values of type V, or no
+// values where all are the same number.
+struct SameValue {};
+
+template <class V, class I> class CompactRows {
+ public:
+  static constexpr bool has_values = !std::is_same_v<V, SameValue>;
+
+  double dot(index_t i, const double* w) const {
+    const I* columns = columns_.data();
+    const index_t end = begins_[i + 1];
+    double sum[4] = {};
+    index_t e = begins_[i];
+    for (; e + 4 <= end; e += 4)
+      for (int u = 0; u < 4; ++u) sum[u] += term(e + u, w[columns[e + u]]);
+    for (; e < end; ++e) sum[0] += term(e, w[columns[e]]);
+    const double total = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+    return has_values ? total : value_ * total;
+  }
+
+  void add(index_t i, double a, double* w) const {
+    if constexpr (!has_values) a *= value_;
+    for (index_t e = begins_[i]; e < begins_[i + 1]; ++e) w[columns_[e]] += term(e, a);
+  }
+
+  double square_norm(index_t i) const {
+    if constexpr (has_values) {
+      return sum_of_squares(std::span(values_.data() + begins_[i], size(i)));
+    } else {
+      return static_cast<double>(size(i)) * value_ * value_;
+    }
+  }
+
+  void fetch(index_t i) const {
+    prefetch_row(columns_.data() + begins_[i], size(i) * sizeof(I));
+    if constexpr (has_values) prefetch_row(values_.data() + begins_[i], size(i) * sizeof(V));
+  }
+
+ private:
+  friend class CompactSamples;
+
+  double term(index_t e, double factor) const {
+    if constexpr (has_values)
+      return static_cast<double>(values_[e]) * factor;
+    else
+      return factor;
+  }
+  std::size_t size(index_t i) const {
+    return static_cast<std::size_t>(begins_[i + 1] - begins_[i]);
+  }
+
+  std::vector<index_t> begins_;
+  AlignedBuffer<I> columns_;
+  AlignedBuffer<V> values_;
+  double value_ = 1.0;
+};
+
+// Samples as a method reads them that passes over their rows many times, in any order. Those that
+// are mostly zero, however they are stored, are copied: features that no sample has are left out,
+// and the others renumbered by falling frequency, so that most of the weights that a row touches
+// lie close together. Others stay where the caller has them, who keeps them alive.
+class CompactSamples {
+ public:
+  explicit CompactSamples(const MatrixView& X);
+
+  index_t n_features() const { return n_features_; }
+
+  // Calls use(rows).
+  template <class Use> decltype(auto) visit(const Use& use) const {
+    return std::visit(
+        [&](const auto& rows) -> decltype(auto) {
+          if constexpr (std::is_same_v<std::decay_t<decltype(rows)>, MatrixView>)
+            return std::visit([&](const auto& view) { return use(rows_of(view)); }, rows);
+          else
+            return use(rows);
+        },
+        rows_);
+  }
+
+  // Weights by the caller's features.
+  std::vector<double> original(const std::vector<double>& w) const;
+
+  // Elements read in a row, on the average.
+  index_t row_elements() const { return row_elements_; }
+
+ private:
+  template <class View> void compact(const View& X);
+  template <class V, class I, class View> void copy(const View& X, double value);
+
+  std::variant<MatrixView, CompactRows<float, std::int32_t>, CompactRows<double, std::int32_t>,
+               CompactRows<SameValue, std::uint16_t>, CompactRows<SameValue, std::int32_t>>
+      rows_;
+  std::vector<std::int32_t> number_; // of every feature; empty: their own
+  index_t n_features_ = 0;
+  index_t row_elements_ = 0;
+};
+
+} // namespace maxmargin

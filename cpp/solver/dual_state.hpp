@@ -1,0 +1,51 @@
+#pragma once
+
+#include "solver/dual_coordinate.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+namespace maxmargin {
+
+// The dual variables of a linear problem and what follows from them:
+//
+//   w = sum_i beta_i x_i,   b = offset + bias_scale bias_weight,   bias_weight = bias_scale sum
+//   beta
+//
+// so that the bias is, but for the offset, the weight of a feature that is bias_scale everywhere.
+template <class Rows> struct DualState {
+  const Rows& rows;
+  std::vector<DualCoordinate> coordinates; // of the samples with C_i > 0
+  std::vector<double> w;
+  double bias_scale = 0.0;
+  double bias_weight = 0.0;
+  double offset = 0.0;
+
+  double bias() const { return offset + bias_scale * bias_weight; }
+  double residual(const DualCoordinate& c) const {
+    return c.y - (rows.dot(c.sample, w.data()) + bias());
+  }
+
+  void move(DualCoordinate& c, double step) {
+    c.beta += step;
+    rows.add(c.sample, step, w.data());
+    bias_weight += bias_scale * step;
+  }
+
+  // Without the rounding of many moves.
+  void sum_up() {
+    std::fill(w.begin(), w.end(), 0.0);
+    bias_weight = 0.0;
+    for (DualCoordinate& c : coordinates)
+      if (c.beta != 0.0) move(c, std::exchange(c.beta, 0.0));
+  }
+
+  double half_square_norm() const {
+    const double square = std::inner_product(w.begin(), w.end(), w.begin(), 0.0);
+    return 0.5 * (square + bias_weight * bias_weight);
+  }
+};
+
+} // namespace maxmargin
