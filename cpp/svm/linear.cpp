@@ -3,16 +3,34 @@
 #include "base/error.hpp"
 #include "base/parallel.hpp"
 #include "solver/coordinate_descent.hpp"
+#include "solver/l1_coordinate_descent.hpp"
 
 #include <algorithm>
+#include <optional>
 
 namespace maxmargin {
 namespace {
 
-LinearSolution solve(const CompactSamples& samples, const LinearProblem& problem,
-                     const LinearOptions& options, Control& control) {
-  return solve_coordinate_descent(samples, problem, options, control);
-}
+// The samples as the solver of a formulation reads them, for all machines.
+class Solver {
+ public:
+  Solver(const MatrixView& X, const LinearFormulation& formulation) {
+    if (formulation.penalty == Penalty::l1)
+      columns_.emplace(X);
+    else
+      samples_.emplace(X);
+  }
+
+  LinearSolution solve(const LinearProblem& problem, const LinearOptions& options,
+                       Control& control) const {
+    return columns_ ? solve_l1_coordinate_descent(*columns_, problem, options, control)
+                    : solve_coordinate_descent(*samples_, problem, options, control);
+  }
+
+ private:
+  std::optional<CompactSamples> samples_;
+  std::optional<Columns> columns_;
+};
 
 } // namespace
 
@@ -23,7 +41,7 @@ std::vector<LinearSolution> train_linear(const MatrixView& X, index_t n_tasks,
                                          const LinearOptions& options, Control& control) {
   const auto n_penalties = static_cast<index_t>(C.size());
   std::vector<LinearSolution> solutions(static_cast<std::size_t>(n_tasks * n_penalties));
-  const CompactSamples samples(X);
+  const Solver solver(X, formulation);
   parallel_for(n_tasks, thread_count(options.threads), [&](index_t t, int) {
     const LinearTask task = make(t);
     std::vector<double> upper(task.weight.size()), start;
@@ -41,7 +59,7 @@ std::vector<LinearSolution> train_linear(const MatrixView& X, index_t n_tasks,
       of_task.start = start;
       of_task.threads = n_tasks > 1 ? 1 : options.threads;
       LinearSolution& solution = solutions[t * n_penalties + c];
-      solution = solve(samples, problem, of_task, control);
+      solution = solver.solve(problem, of_task, control);
       start = std::move(solution.beta);
       solution.beta.clear();
     }
