@@ -12,6 +12,7 @@ from maxmargin.config import show_config
 from maxmargin.exceptions import Cancelled, ConvergenceWarning, NotFittedError
 from maxmargin.kernel_perceptron import KernelPerceptron
 from maxmargin.linear import LinearSVC, LinearSVR
+from maxmargin.linear_cv import LinearSVCCV
 from maxmargin.one_class import OneClassSVM
 from maxmargin.perceptron import Perceptron
 from maxmargin.regression import SVR, NuSVR
@@ -26,6 +27,7 @@ __all__ = [
     "KernelPerceptron",
     "LinearCertificate",
     "LinearSVC",
+    "LinearSVCCV",
     "LinearSVR",
     "NotFittedError",
     "NuSVC",

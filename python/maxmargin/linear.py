@@ -2,21 +2,66 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin import _core, _validation
 from maxmargin._base import Regressor
-from maxmargin._linear_machine import LinearMachine
+from maxmargin._certificate import linear_certificate_of
+from maxmargin._linear_machine import LinearMachine, LinearTraining
 from maxmargin._one_vs_rest import OneVsRestClassifier, class_factors, positive_classes
+from maxmargin._sparse import Matrix
 from maxmargin._validation import Callback, ClassWeight
 
 __all__ = ["LinearSVC", "LinearSVR"]
 
 Classifier = TypeVar("Classifier", bound="LinearSVC")
 Regression = TypeVar("Regression", bound="LinearSVR")
+
+
+class ClassProblem(NamedTuple):
+    """Samples of several classes, checked, and how machines are to be trained on them."""
+
+    matrix: Matrix
+    codes: NDArray[np.int64]
+    classes: NDArray[Any]
+    class_weight: NDArray[np.float64]
+    weight: NDArray[np.float64]
+    formulation: _core.LinearFormulation
+    training: LinearTraining
+
+    def check_weights(self, C: float) -> None:
+        """Check that C times the weights is finite, and positive somewhere in every class."""
+        _validation.upper_bounds(C, self.class_weight, self.codes, self.weight, self.classes)
+
+    def train(
+        self,
+        Cs: NDArray[np.float64],
+        callback: Callback | None,
+        fold_of: NDArray[np.int64] | None = None,
+        folds: NDArray[np.int64] | None = None,
+    ) -> dict[str, Any]:
+        """Return what the core finds for every fold left out (none), class and C, in that order."""
+        return _core.linear_svc_fit(
+            self.matrix,
+            self.codes,
+            self.weight,
+            positive_classes(len(self.classes)),
+            class_factors(self.class_weight),
+            np.zeros(len(self.codes), dtype=np.int64) if fold_of is None else fold_of,
+            np.array([-1]) if folds is None else folds,
+            Cs,
+            self.formulation,
+            self.training.options,
+            callback,
+        )
+
+
+def part_of(result: dict[str, Any], machines: slice) -> dict[str, Any]:
+    """Return what the core found for some of the machines."""
+    return {name: values[machines] for name, values in result.items()}
 
 
 class LinearSVC(LinearMachine, OneVsRestClassifier):
@@ -174,37 +219,71 @@ class LinearSVC(LinearMachine, OneVsRestClassifier):
         ConvergenceWarning
             If the solver stopped before `tol` was reached. The model is usable.
         """
-        owner = type(self).__name__
-        training = self._check_training()
-        formulation = self._check_formulation()
+        problem = self._prepare(X, y, sample_weight)
         C = _validation.check_C(self.C)
+        problem.check_weights(C)
+        result, certificate = self._run(
+            lambda callback: problem.train(np.array([C]), callback), problem.training
+        )
+        self._set_machines(X, problem, result)
+        self._record_certificate(certificate)
+        return self
+
+    def path(
+        self: Classifier, X: Any, y: Any, Cs: Any, sample_weight: Any = None
+    ) -> list[Classifier]:
+        """Train a model for every C, each from the one before it; the estimator stays as it is.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`.
+        Cs : array-like of shape (n_Cs,)
+            Values of C, > 0, ascending.
+
+        Returns
+        -------
+        list of LinearSVC
+            Fitted copies of the estimator with `C` set, in the order of `Cs`. `seconds` of their
+            certificates are those of the solver, for that C.
+
+        Raises
+        ------
+        ValueError, Cancelled
+            As in `fit`.
+
+        Warns
+        -----
+        ConvergenceWarning
+            For every C whose solver stopped before `tol` was reached.
+        """
+        problem = self._prepare(X, y, sample_weight)
+        grid = _validation.check_grid("Cs", Cs)
+        problem.check_weights(grid[-1])
+        result, _ = self._run(lambda callback: problem.train(grid, callback), problem.training)
+        models = []
+        for c, C in enumerate(grid.tolist()):
+            model = type(self)(**self.get_params()).set_params(C=C)
+            part = part_of(result, slice(c, None, len(grid)))
+            model._set_machines(X, problem, part)
+            model._record_certificate(linear_certificate_of(part, float(part["seconds"].sum())))
+            models.append(model)
+        return models
+
+    def _prepare(self, X: Any, y: Any, sample_weight: Any) -> ClassProblem:
+        owner = type(self).__name__
+        training, formulation = self._check_training(), self._check_formulation()
         matrix = self._matrix_to_fit(X)
         codes, classes = _validation.check_labels(y, matrix.shape[0], owner)
         class_weight = _validation.check_class_weight(self.class_weight, classes, codes)
         weight = _validation.check_sample_weight(sample_weight, matrix.shape[0])
-        _validation.upper_bounds(C, class_weight, codes, weight, classes)
-        result, certificate = self._run(
-            lambda callback: _core.linear_svc_fit(
-                matrix,
-                codes,
-                weight,
-                positive_classes(len(classes)),
-                class_factors(class_weight),
-                np.zeros(len(codes), dtype=np.int64),
-                np.array([-1]),
-                np.array([C]),
-                formulation,
-                training.options,
-                callback,
-            ),
-            training,
-        )
-        self.classes_ = classes
+        return ClassProblem(matrix, codes, classes, class_weight, weight, formulation, training)
+
+    def _set_machines(self, X: Any, problem: ClassProblem, result: dict[str, Any]) -> None:
+        self.classes_ = problem.classes
         self.coef_ = result["coef"]
         self.intercept_ = result["intercept"]
-        self._record_features(X, matrix.shape[1])
-        self._record_certificate(certificate)
-        return self
+        self._record_features(X, problem.matrix.shape[1])
 
     def _check_formulation(self) -> _core.LinearFormulation:
         penalty = _validation.check_choice("penalty", self.penalty, ("l1", "l2"))

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from maxmargin._sparse import CsrMatrix, Matrix
 from maxmargin._wording import shown
@@ -87,6 +88,19 @@ def check_C(C: Any, *, may_be_infinite: bool = False) -> float:  # noqa: N802
     if not is_real(C) or not C > 0:
         raise ValueError(f"C must be a number > 0, or inf for the hard margin, got {shown(C)}")
     return float(C)
+
+
+def check_grid(name: str, values: Any) -> NDArray[np.float64]:
+    """Return values of C as an ascending array, each > 0 and finite."""
+    try:
+        grid = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must hold numbers: {error}") from error
+    if grid.ndim != 1 or len(grid) == 0:
+        raise ValueError(f"{name} must be a 1D array of at least one number, got {shown(values)}")
+    if not (np.isfinite(grid).all() and grid[0] > 0 and (np.diff(grid) > 0).all()):
+        raise ValueError(f"{name} must hold finite numbers > 0 in ascending order, got {values}")
+    return grid
 
 
 def check_nu(nu: Any) -> float:
