@@ -14,6 +14,7 @@ from maxmargin.kernel_perceptron import KernelPerceptron
 from maxmargin.linear import LinearSVC, LinearSVR
 from maxmargin.linear_cv import LinearSVCCV
 from maxmargin.one_class import OneClassSVM
+from maxmargin.patch import patch_sklearn, sklearn_patched, unpatch_sklearn
 from maxmargin.perceptron import Perceptron
 from maxmargin.regression import SVR, NuSVR
 from maxmargin.svm import SVC, NuSVC
@@ -36,5 +37,8 @@ __all__ = [
     "Perceptron",
     "__version__",
     "kernels",
+    "patch_sklearn",
     "show_config",
+    "sklearn_patched",
+    "unpatch_sklearn",
 ]

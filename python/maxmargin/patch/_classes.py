@@ -1,0 +1,238 @@
+"""The classes that stand in scikit-learn's place, of the same names.
+
+Each derives from maxmargin's class and from scikit-learn's. Imported only where scikit-learn is.
+"""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import linear_model, svm
+
+import maxmargin
+from maxmargin._certificate import Certificate
+from maxmargin._sparse import CsrMatrix, Matrix
+from maxmargin.patch._fall_through import FallsThrough
+
+
+class _KernelMachine(FallsThrough):
+    """scikit-learn's conventions where maxmargin's kernel machines have others."""
+
+    n_jobs = None
+    time_limit = None
+    callback = None
+
+    _kernel_params: Any
+    _support_vectors: Matrix
+
+    def _shows_progress(self) -> bool:
+        return bool(self.verbose)  # type: ignore[attr-defined]
+
+    @property
+    def _has_sparse_samples(self) -> bool:
+        is_callable = self._kernel_params.type == "callable"
+        return isinstance(self._support_vectors, CsrMatrix) and not is_callable
+
+    def _as_samples_are(self, values: NDArray[np.float64]) -> Any:
+        """Return the values as a sparse matrix where the training samples were one."""
+        if not self._has_sparse_samples:
+            return values
+        from scipy.sparse import csr_matrix
+
+        return csr_matrix(values)
+
+    @property
+    def dual_coef_(self) -> Any:
+        return self._as_samples_are(super().dual_coef_)  # type: ignore[misc]
+
+    @property
+    def coef_(self) -> Any:
+        return self._as_samples_are(super().coef_)  # type: ignore[misc]
+
+    @property
+    def _gamma(self) -> float:
+        gamma: float = self._kernel_params.gamma
+        return gamma
+
+    def _matrix_to_predict(self, X: Any) -> Matrix:
+        self._check_fitted()  # type: ignore[attr-defined]
+        is_callable = self._kernel_params.type == "callable"
+        if hasattr(X, "tocsr") and not (self._has_sparse_samples or is_callable):
+            raise ValueError(
+                f"cannot use sparse input in {type(self).__name__!r} trained on dense data"
+            )
+        matrix: Matrix = super()._matrix_to_predict(X)  # type: ignore[misc]
+        return matrix
+
+    def predict(self, X: Any) -> Any:
+        """Return the predictions for samples, as scikit-learn's class does."""
+        if self._has_fallen:
+            return self._original.predict(X)
+        return super().predict(X)  # type: ignore[misc]
+
+    def _text_of_stop(self, certificate: Certificate) -> str:
+        if certificate.stop_reason == "max_iter":
+            return (
+                f"Solver terminated early (max_iter={self.max_iter}).  "  # type: ignore[attr-defined]
+                "Consider pre-processing your data with StandardScaler or MinMaxScaler."
+            )
+        text: str = super()._text_of_stop(certificate)  # type: ignore[misc]
+        return text
+
+
+class _Classifier(_KernelMachine):
+    _predicts_most_probable = False
+
+    probability: Any
+    _sigmoids: NDArray[np.float64] | None
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Train on samples; parameters, result and errors are those of scikit-learn's class."""
+        parameters = inspect.signature(self._original_class.__init__).parameters
+        default = parameters["probability"].default if "probability" in parameters else None
+        if default == "deprecated" and self.probability != "deprecated":
+            warnings.warn(
+                "The `probability` parameter was deprecated in scikit-learn 1.9; use "
+                "`CalibratedClassifierCV(..., ensemble=False)`",
+                FutureWarning,
+                stacklevel=2,
+            )
+        return super().fit(X, y, sample_weight)
+
+    @property
+    def _calibrates(self) -> bool:
+        return bool(self.probability) and self.probability != "deprecated"
+
+    def _check_probability(self) -> None:
+        if self._has_fallen:  # then the attribute is looked for in scikit-learn's estimator
+            raise AttributeError("no probabilities of maxmargin's")
+        super()._check_probability()  # type: ignore[misc]
+
+    def decision_function(self, X: Any) -> Any:
+        """Return the decision values of samples, as scikit-learn's class does."""
+        if self._has_fallen:
+            return self._original.decision_function(X)
+        return super().decision_function(X)  # type: ignore[misc]
+
+    def _set_model(self, *, classes: NDArray[Any], **model: Any) -> None:
+        # Of several classes with most votes the first in classes_ wins.
+        model["vote_order"] = np.arange(len(classes))
+        super()._set_model(classes=classes, **model)  # type: ignore[misc]
+
+    # scikit-learn's properties say that these are deprecated.
+
+    @property
+    def _probA(self) -> NDArray[np.float64]:  # noqa: N802
+        return np.empty(0) if self._sigmoids is None else self._sigmoids[0]
+
+    @property
+    def _probB(self) -> NDArray[np.float64]:  # noqa: N802
+        return np.empty(0) if self._sigmoids is None else self._sigmoids[1]
+
+    probA_ = svm.SVC.probA_  # noqa: N815
+    probB_ = svm.SVC.probB_  # noqa: N815
+
+
+class SVC(_Classifier, maxmargin.SVC, svm.SVC):  # type: ignore[misc]
+    """scikit-learn's `SVC`, trained by `maxmargin.SVC`."""
+
+    _original_class = svm.SVC
+    __init__ = svm.SVC.__init__
+    loss = "hinge"
+
+
+class NuSVC(_Classifier, maxmargin.NuSVC, svm.NuSVC):  # type: ignore[misc]
+    """scikit-learn's `NuSVC`, trained by `maxmargin.NuSVC`."""
+
+    _original_class = svm.NuSVC
+    __init__ = svm.NuSVC.__init__
+
+    def _why_not(self) -> str | None:
+        if self.class_weight is None:
+            return None
+        return "class_weight has no effect in scikit-learn's NuSVC, and has one in maxmargin's"
+
+
+class SVR(_KernelMachine, maxmargin.SVR, svm.SVR):  # type: ignore[misc]
+    """scikit-learn's `SVR`, trained by `maxmargin.SVR`."""
+
+    _original_class = svm.SVR
+    __init__ = svm.SVR.__init__
+
+
+class NuSVR(_KernelMachine, maxmargin.NuSVR, svm.NuSVR):  # type: ignore[misc]
+    """scikit-learn's `NuSVR`, trained by `maxmargin.NuSVR`."""
+
+    _original_class = svm.NuSVR
+    __init__ = svm.NuSVR.__init__
+
+
+class OneClassSVM(_KernelMachine, maxmargin.OneClassSVM, svm.OneClassSVM):  # type: ignore[misc]
+    """scikit-learn's `OneClassSVM`, trained by `maxmargin.OneClassSVM`."""
+
+    _original_class = svm.OneClassSVM
+    __init__ = svm.OneClassSVM.__init__
+
+    def decision_function(self, X: Any) -> Any:
+        """Return the decision values of samples, as scikit-learn's class does."""
+        if self._has_fallen:
+            return self._original.decision_function(X)
+        return super().decision_function(X)
+
+    def score_samples(self, X: Any) -> Any:
+        """Return the scores of samples, as scikit-learn's class does."""
+        if self._has_fallen:
+            return self._original.score_samples(X)
+        return super().score_samples(X)
+
+
+class Perceptron(FallsThrough, maxmargin.Perceptron, linear_model.Perceptron):  # type: ignore[misc]
+    """scikit-learn's `Perceptron`, trained by `maxmargin.Perceptron`."""
+
+    _original_class = linear_model.Perceptron
+    __init__ = linear_model.Perceptron.__init__
+    decision_function = linear_model.Perceptron.decision_function
+    predict = linear_model.Perceptron.predict
+
+    def fit(  # type: ignore[override]
+        self,
+        X: Any,
+        y: Any,
+        coef_init: Any = None,
+        intercept_init: Any = None,
+        sample_weight: Any = None,
+    ) -> Any:
+        """Train on samples; parameters, result and errors are those of scikit-learn's class."""
+        start = {"coef_init": coef_init, "intercept_init": intercept_init}
+        start = {name: value for name, value in start.items() if value is not None}
+        reason = "weights to start from are given" if start else self._why_not()
+        return self._learn("fit", reason, X, y, sample_weight=sample_weight, **start)
+
+    def _warn_of_mistakes(self, max_iter: int) -> None:
+        if self.tol is not None:
+            super()._warn_of_mistakes(max_iter)
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
+        """Make a pass over samples, as scikit-learn's class does."""
+        if self._has_fallen:
+            self._original.set_params(**self.get_params(deep=False))
+            self._original.partial_fit(X, y, classes, sample_weight)
+            return self
+        if self.__sklearn_is_fitted__():  # these weights are maxmargin's to change
+            return maxmargin.Perceptron.partial_fit(self, X, y, classes, sample_weight)
+        return self._learn(
+            "partial_fit", self._why_not(), X, y, classes=classes, sample_weight=sample_weight
+        )
+
+    def _why_not(self) -> str | None:
+        if self.penalty is not None:
+            return "maxmargin's Perceptron has no penalty"
+        if self.tol is not None or self.early_stopping:
+            return "maxmargin's Perceptron has another rule of stopping: tol is not None"
+        if self.warm_start:
+            return "weights to start from may be scikit-learn's: warm_start=True"
+        return None
