@@ -228,6 +228,9 @@ def test_every_fit_chooses_anew():
     assert model.n_features_in_ == 4
     model.set_params(gamma=1.0).fit(*TWO)
     assert model.certificate_.converged
+    np.testing.assert_array_equal(
+        model.decision_function(X), maxmargin.SVC(gamma=1.0).fit(*TWO).decision_function(X)
+    )
     model.set_params(gamma=0.0).fit(*TWO)
     assert not hasattr(model, "certificate_")
     np.testing.assert_array_equal(
