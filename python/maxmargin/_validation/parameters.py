@@ -208,6 +208,28 @@ def _variance(X: Matrix) -> float:
     return variance if variance > rounding * rounding else 0.0
 
 
+def check_scores_of_grid(
+    C: Any, gamma: Any, scores: Any
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return the axes of a grid, ascending, and the scores of its points, NaN if not finite."""
+    axes = []
+    for name, given in (("C", C), ("gamma", gamma)):
+        axis = np.asarray(given, dtype=np.float64)
+        is_fit = axis.ndim == 1 and len(axis) >= 2 and bool(np.isfinite(axis).all())
+        if not (is_fit and axis[0] > 0 and (np.diff(axis) > 0).all()):
+            raise ValueError(
+                f"{name} must hold at least two numbers > 0, ascending, got {shown(given)}"
+            )
+        axes.append(axis)
+    values = np.asarray(scores, dtype=np.float64)
+    shape = (len(axes[0]), len(axes[1]))
+    if values.shape != shape:
+        raise ValueError(f"scores must have shape (n_C, n_gamma) = {shape}, got {values.shape}")
+    if not np.isfinite(values).any():
+        raise ValueError("scores must hold a finite number")
+    return axes[0], axes[1], np.where(np.isfinite(values), values, np.nan)
+
+
 def is_real(value: Any) -> bool:
     """Return whether `value` is a real number; True and False are not."""
     return isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))

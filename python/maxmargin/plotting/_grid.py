@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from maxmargin import _validation
 from maxmargin.plotting._style import new_axes, require_matplotlib
 
 if TYPE_CHECKING:
@@ -69,14 +70,8 @@ def plot_grid(
     from matplotlib.colors import BoundaryNorm
     from matplotlib.ticker import MaxNLocator
 
-    x, y = np.log2(_axis("C", C)), np.log2(_axis("gamma", gamma))
-    values = np.asarray(scores, dtype=np.float64)
-    if values.shape != (len(x), len(y)):
-        raise ValueError(
-            f"scores must have shape (n_C, n_gamma) = ({len(x)}, {len(y)}), got {values.shape}"
-        )
-    if not np.isfinite(values).any():
-        raise ValueError("scores must hold a finite number")
+    C, gamma, values = _validation.check_scores_of_grid(C, gamma, scores)
+    x, y = np.log2(C), np.log2(gamma)
     ax = new_axes(ax)
     masked = np.ma.masked_invalid(values.T)
     colours = "viridis_r" if less_is_better else "viridis"
@@ -85,17 +80,7 @@ def plot_grid(
     norm = BoundaryNorm(levels, 256, extend=beyond)
     filled = ax.contourf(x, y, masked, levels, cmap=colours, norm=norm, extend=beyond)
     ax.contour(filled, colors="white", linewidths=0.6, alpha=0.7)
-    known = np.isfinite(values)
-    places = np.argwhere(known)
-    ax.plot(
-        x[places[:, 0]], y[places[:, 1]], ".", color="black", markersize=3, alpha=0.6, clip_on=False
-    )
-    i, j = _place_of_best(x, y, values, less_is_better, best)
-    ax.plot(
-        x[i], y[j], "*", color="crimson", markeredgecolor="white", markersize=16, clip_on=False,
-        zorder=3, label=f"C = {2.0 ** x[i]:.4g}, gamma = {2.0 ** y[j]:.4g}: {values[i, j]:.4g}",
-    )  # fmt: skip
-    ax.legend(loc="lower left", framealpha=0.9, handletextpad=0.2)
+    _draw_points(ax, x, y, values, _place_of_best(x, y, values, less_is_better, best))
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_locator(MaxNLocator(integer=True))
     ax.set_xlabel("log2(C)")
@@ -105,16 +90,20 @@ def plot_grid(
     return ax
 
 
-def _axis(name: str, values: Any) -> NDArray[np.float64]:
-    array = np.asarray(values, dtype=np.float64)
-    if (
-        array.ndim != 1
-        or len(array) < 2
-        or not (np.isfinite(array) & (array > 0)).all()
-        or not (np.diff(array) > 0).all()
-    ):
-        raise ValueError(f"{name} must hold at least two numbers > 0, ascending, got {values!r}")
-    return array
+def _draw_points(
+    ax: Any,
+    x: NDArray[np.float64],
+    y: NDArray[np.float64],
+    values: NDArray[np.float64],
+    best: tuple[int, int],
+) -> None:
+    rows, columns = np.nonzero(np.isfinite(values))
+    ax.plot(x[rows], y[columns], ".", color="black", markersize=3, alpha=0.6, clip_on=False)
+    i, j = best
+    text = f"C = {2.0 ** x[i]:.4g}, gamma = {2.0 ** y[j]:.4g}: {values[i, j]:.4g}"
+    style = {"color": "crimson", "markeredgecolor": "white", "markersize": 16, "zorder": 3}
+    ax.plot(x[i], y[j], "*", label=text, clip_on=False, **style)
+    ax.legend(loc="lower left", framealpha=0.9, handletextpad=0.2)
 
 
 def _levels(values: NDArray[np.float64], less_is_better: bool) -> NDArray[np.float64]:
