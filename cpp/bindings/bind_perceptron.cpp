@@ -98,7 +98,10 @@ py::dict kernel_perceptron_fit(const py::object& X, const Array<std::int64_t>& y
   const MatrixView view = matrix_view(X);
   require(y.size() == n_rows(view) && y.size() > 0, "y must have one element for every row of X");
   const KernelPerceptronOptions options{
-      {max_iter, tol, shuffle, seed}, offset, average, budget_of(budget_policy, budget, eta)};
+      {.max_iter = max_iter, .tol = tol, .shuffle = shuffle, .seed = seed},
+      offset,
+      average,
+      budget_of(budget_policy, budget, eta)};
   const MistakeRule rule{span_of(y), span_of(positive), is_joint};
   Control control(python_hook(callback));
   KernelPerceptronFit fit;
