@@ -112,14 +112,15 @@ def test_a_script_is_run_with_arguments_of_its_own(tmp_path):
 
 @pytest.mark.parametrize("name", REPLACED)
 def test_a_patched_estimator_is_maxmargins(name):
-    params = {"tol": None} if name == "Perceptron" else {}
+    params = {"Perceptron": {"tol": None}, "LinearSVR": {"tol": 0.1}}.get(name, {})
     model = getattr(_classes, name)(**params).fit(X, y)
     assert "_original" not in vars(model)
     for same in (pickle.loads(pickle.dumps(model)), clone(model).fit(X, y)):
         assert type(same) is type(model)
         assert isinstance(same, ORIGINALS[name])
         np.testing.assert_array_equal(same.predict(X), model.predict(X))
-    assert repr(model) == f"{name}({'tol=None' if params else ''})"
+    shown = ", ".join(f"{key}={value}" for key, value in params.items())
+    assert repr(model) == f"{name}({shown})"
 
 
 @pytest.mark.parametrize("name", ["SVC", "NuSVC", "SVR", "OneClassSVM"])
@@ -183,6 +184,8 @@ FALLING = [
     ("SVR", {"C": np.inf}, {}, "C must be a finite number"),
     ("NuSVR", {}, negative_weights(100), "sample_weight must not be negative"),
     ("OneClassSVM", {"gamma": 0.0}, {}, "gamma must be"),
+    ("LinearSVC", {"penalty": "l1", "random_state": 0}, {}, "penalty='l1' is left to LIBLINEAR"),
+    ("LinearSVC", {"multi_class": "crammer_singer", "random_state": 0}, {}, "multi_class must"),
     ("Perceptron", {"penalty": "l2"}, {}, "has no penalty"),
     ("Perceptron", {"tol": 1e-3}, {}, "another rule of stopping"),
     ("Perceptron", {"tol": None, "warm_start": True}, {}, "warm_start=True"),
@@ -238,6 +241,16 @@ def test_every_fit_chooses_anew():
     )
 
 
+def test_a_combination_that_liblinear_lacks_is_refused_as_by_scikit_learn():
+    for model in (
+        _classes.LinearSVC(loss="hinge", dual=False),
+        _classes.LinearSVC(penalty="l1", dual=True),
+        _classes.LinearSVR(loss="epsilon_insensitive", dual=False),
+    ):
+        with pytest.raises(ValueError, match="Unsupported set of arguments"):
+            model.fit(*TWO)
+
+
 def test_a_fit_that_both_refuse_raises_scikit_learns_error_and_keeps_the_model():
     model = _classes.SVC().fit(*TWO)
     before = model.decision_function(X)
@@ -265,9 +278,11 @@ def test_passes_go_on_with_the_class_that_began():
 BY_TOL = "equal to tol, not to six digits: kernel='linear' trains on centred samples"
 AT_ZERO = "a value of 0 is for the second class of a pair, in decision_function as in predict"
 BETWEEN = "C=inf falls through to scikit-learn, and the test compares that with C=1e10"
+TEXT = "a fit that did not converge warns in other words, which tell the duality gap"
 LISTED = {
     "svm.tests.test_svm::test_precomputed": BY_TOL,
     "svm.tests.test_svm::test_svc_clone_with_callable_kernel": BY_TOL,
+    "svm.tests.test_svm::test_linear_svm_convergence_warnings[42]": TEXT,
     "svm.tests.test_svm::test_tweak_params": "sets _dual_coef_, a private attribute",
     "svm.tests.test_svm::test_svc_ovr_tie_breaking[42-SVC]": AT_ZERO,
     "svm.tests.test_svm::test_svc_ovr_tie_breaking[42-NuSVC]": AT_ZERO,

@@ -29,6 +29,8 @@ REPLACED = {
     "SVR": "sklearn.svm",
     "NuSVR": "sklearn.svm",
     "OneClassSVM": "sklearn.svm",
+    "LinearSVC": "sklearn.svm",
+    "LinearSVR": "sklearn.svm",
     "Perceptron": "sklearn.linear_model",
 }
 

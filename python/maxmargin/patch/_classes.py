@@ -190,6 +190,47 @@ class OneClassSVM(_KernelMachine, maxmargin.OneClassSVM, svm.OneClassSVM):  # ty
         return super().score_samples(X)
 
 
+class _LinearMachine(FallsThrough):
+    n_jobs = None
+    time_limit = None
+    callback = None
+
+    dual: Any
+    loss: str
+
+    # The loss that scikit-learn's solvers know in the dual only.
+    _loss_of_the_dual: str
+
+    def _why_not(self) -> str | None:
+        if not self.dual and self.loss == self._loss_of_the_dual:
+            return f"scikit-learn refuses loss={self.loss!r} with dual=False"
+        return None
+
+
+class LinearSVC(_LinearMachine, maxmargin.LinearSVC, svm.LinearSVC):  # type: ignore[misc]
+    """scikit-learn's `LinearSVC`, trained by `maxmargin.LinearSVC`."""
+
+    _original_class = svm.LinearSVC
+    __init__ = svm.LinearSVC.__init__
+    decision_function = svm.LinearSVC.decision_function
+    predict = svm.LinearSVC.predict
+    _loss_of_the_dual = "hinge"
+
+    def _why_not(self) -> str | None:
+        if self.penalty == "l1":
+            return "penalty='l1' is left to LIBLINEAR"
+        return super()._why_not()
+
+
+class LinearSVR(_LinearMachine, maxmargin.LinearSVR, svm.LinearSVR):  # type: ignore[misc]
+    """scikit-learn's `LinearSVR`, trained by `maxmargin.LinearSVR`."""
+
+    _original_class = svm.LinearSVR
+    __init__ = svm.LinearSVR.__init__
+    predict = svm.LinearSVR.predict
+    _loss_of_the_dual = "epsilon_insensitive"
+
+
 class Perceptron(FallsThrough, maxmargin.Perceptron, linear_model.Perceptron):  # type: ignore[misc]
     """scikit-learn's `Perceptron`, trained by `maxmargin.Perceptron`."""
 
