@@ -184,7 +184,6 @@ FALLING = [
     ("SVR", {"C": np.inf}, {}, "C must be a finite number"),
     ("NuSVR", {}, negative_weights(100), "sample_weight must not be negative"),
     ("OneClassSVM", {"gamma": 0.0}, {}, "gamma must be"),
-    ("LinearSVC", {"penalty": "l1", "random_state": 0}, {}, "penalty='l1' is left to LIBLINEAR"),
     ("LinearSVC", {"multi_class": "crammer_singer", "random_state": 0}, {}, "multi_class must"),
     ("Perceptron", {"penalty": "l2"}, {}, "has no penalty"),
     ("Perceptron", {"tol": 1e-3}, {}, "another rule of stopping"),

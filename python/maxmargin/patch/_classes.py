@@ -202,7 +202,7 @@ class _LinearMachine(FallsThrough):
     _loss_of_the_dual: str
 
     def _why_not(self) -> str | None:
-        if not self.dual and self.loss == self._loss_of_the_dual:
+        if self.dual is False and self.loss == self._loss_of_the_dual:
             return f"scikit-learn refuses loss={self.loss!r} with dual=False"
         return None
 
@@ -217,8 +217,8 @@ class LinearSVC(_LinearMachine, maxmargin.LinearSVC, svm.LinearSVC):  # type: ig
     _loss_of_the_dual = "hinge"
 
     def _why_not(self) -> str | None:
-        if self.penalty == "l1":
-            return "penalty='l1' is left to LIBLINEAR"
+        if self.penalty == "l1" and self.dual is True:
+            return "scikit-learn refuses penalty='l1' with dual=True"
         return super()._why_not()
 
 
