@@ -24,6 +24,8 @@ from maxmargin import (
     SVR,
     ConvergenceWarning,
     KernelPerceptron,
+    LinearSVC,
+    LinearSVR,
     NuSVC,
     NuSVR,
     OneClassSVM,
@@ -39,7 +41,7 @@ EQUIVALENCE = (
     "check_sample_weight_equivalence_on_dense_data",
     "check_sample_weight_equivalence_on_sparse_data",
 )
-TO_TOL = "equal to tol=1e-3, not to 1e-7; and repeated rows change gamma='scale'"
+TO_TOL = "equal to tol, not to 1e-7; and repeated rows change gamma='scale'"
 IN_ORDER = "a repeated sample is seen again, a weighted one makes a larger step"
 INFEASIBLE = "nu is infeasible with weights of the classes as unequal as the check's"
 # scikit-learn expects the same of its own estimators, and no others.
@@ -49,6 +51,8 @@ EXPECTED = {
     "SVR": dict.fromkeys(EQUIVALENCE, TO_TOL),
     "NuSVR": dict.fromkeys(EQUIVALENCE, TO_TOL),
     "OneClassSVM": dict.fromkeys(EQUIVALENCE, TO_TOL),
+    "LinearSVC": dict.fromkeys(EQUIVALENCE, TO_TOL),
+    "LinearSVR": dict.fromkeys(EQUIVALENCE, TO_TOL),
     "Perceptron": dict.fromkeys(EQUIVALENCE, IN_ORDER),
 }
 
@@ -57,8 +61,8 @@ with warnings.catch_warnings():
     warnings.filterwarnings("ignore", message=".*does not inherit from")
     scikit_learns_checks = estimator_checks.parametrize_with_checks(
         [
-            SVC(), SVC(kernel="precomputed"), NuSVC(), SVR(), NuSVR(), OneClassSVM(), Perceptron(),
-            KernelPerceptron(),
+            SVC(), SVC(kernel="precomputed"), NuSVC(), SVR(), NuSVR(), OneClassSVM(), LinearSVC(),
+            LinearSVR(), Perceptron(), KernelPerceptron(),
         ],
         expected_failed_checks=lambda estimator: (
             {} if getattr(estimator, "kernel", None) == "precomputed"

@@ -15,6 +15,8 @@ from maxmargin import (
     SVC,
     SVR,
     KernelPerceptron,
+    LinearSVC,
+    LinearSVR,
     NuSVC,
     NuSVR,
     OneClassSVM,
@@ -51,6 +53,8 @@ ESTIMATORS = [
     SVR(),
     NuSVR(),
     OneClassSVM(),
+    LinearSVC(),
+    LinearSVR(),
     KernelPerceptron(max_iter=1000),
     Perceptron(tol=0.0),
 ]
