@@ -103,7 +103,8 @@ def _draw_points(
     text = f"C = {2.0 ** x[i]:.4g}, gamma = {2.0 ** y[j]:.4g}: {values[i, j]:.4g}"
     style = {"color": "crimson", "markeredgecolor": "white", "markersize": 16, "zorder": 3}
     ax.plot(x[i], y[j], "*", label=text, clip_on=False, **style)
-    ax.legend(loc="lower left", framealpha=0.9, handletextpad=0.2)
+    # Below the axes, where it hides no contour.
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), frameon=False, handletextpad=0.2)
 
 
 def _levels(values: NDArray[np.float64], less_is_better: bool) -> NDArray[np.float64]:
