@@ -7,20 +7,33 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import maxmargin
+from maxmargin import diagnostics, kernels, plotting
 
 ROOT = Path(__file__).resolve().parent.parent
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+FIGURES = ROOT / "docs/site/figures.py"
 MAIN = "import sys; from maxmargin.cli import main; sys.exit(main())"
+
+
+def name_of(document: Path) -> str:
+    return document.relative_to(ROOT).as_posix()
 
 
 def blocks(text: str) -> list[tuple[str, str]]:
     """The language and the text of every fenced block, in order."""
     return re.findall(r"^```(\w+)\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def figures() -> list[Path]:
+    """The figures that the site is built with, which are not kept."""
+    names = re.findall(r"^@figure\ndef (\w+)\(", FIGURES.read_text(encoding="utf-8"), re.M)
+    return [ROOT / f"docs/figures/{name.replace('_', '-')}.svg" for name in names]
 
 
 def commands(block: str) -> list[list[str]]:
@@ -35,8 +48,20 @@ def redirected(words: list[str]) -> tuple[list[str], str | None]:
     return (words[:-2], words[-1]) if words[-2:-1] == [">"] else (words, None)
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+@pytest.fixture
+def pyplot_in_memory(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Figures without a window, closed at the end."""
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
+
+
+@pytest.mark.usefixtures("pyplot_in_memory")
+@pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
 def test_examples(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if "plotting" in document.read_text(encoding="utf-8"):
+        pytest.importorskip("matplotlib")
     monkeypatch.chdir(tmp_path)
     environment = {**os.environ, "PYTHONPATH": str(Path(maxmargin.__file__).parent.parent)}
     namespace: dict[str, object] = {"__name__": "__main__"}
@@ -56,10 +81,29 @@ def test_examples(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
                 Path(output).write_text(run.stdout, encoding="utf-8")
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
 def test_links_lead_to_files(document: Path) -> None:
-    targets = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", document.read_text(encoding="utf-8"))
-    assert [target for target in targets if not (document.parent / target).exists()] == []
+    text = document.read_text(encoding="utf-8")
+    targets = [document.parent / path for path in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text)]
+    missing = [path for path in targets if not path.exists() and path.resolve() not in figures()]
+    assert missing == []
+
+
+def test_every_figure_is_on_a_page() -> None:
+    text = "".join(document.read_text(encoding="utf-8") for document in DOCUMENTS)
+    assert figures() != []
+    assert [path.name for path in figures() if f"figures/{path.name})" not in text] == []
+
+
+def test_every_public_name_is_in_the_api_reference() -> None:
+    pages = sorted((ROOT / "docs/api").glob("*.md"))
+    text = "".join(page.read_text(encoding="utf-8") for page in pages)
+    documented = set(re.findall(r"^::: maxmargin\.(\S+)$", text, re.M))
+    public = set(maxmargin.__all__) - {"__version__", "kernels"}
+    for module in (diagnostics, kernels, plotting):
+        own = module.__name__.removeprefix("maxmargin.")
+        public |= {f"{own}.{name}" for name in module.__all__} - {f"{own}.Certificate"}
+    assert public - documented == set()
 
 
 def test_the_readme_has_examples() -> None:

@@ -73,6 +73,7 @@ def plot_mistakes(estimator: Any, *, ax: Axes | None = None) -> Axes:
         ax.legend(fontsize="small", frameon=False)
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_locator(MaxNLocator(integer=True))
+    ax.set_xlim(left=0.4)
     ax.set_ylim(bottom=0)
     ax.set_xlabel("pass")
     ax.set_ylabel("mistakes")
