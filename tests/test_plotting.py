@@ -13,6 +13,7 @@ from maxmargin import (
     SVR,
     ConvergenceWarning,
     KernelPerceptron,
+    LinearSVC,
     OneClassSVM,
     Perceptron,
     kernels,
@@ -258,12 +259,21 @@ def test_convergence() -> None:
     ax = plotting.plot_convergence(reports, certificates, tol=1e-3)
     violation, gap, tolerance = ax.get_lines()
     ended = sorted(certificates, key=lambda c: c.n_iter)
-    assert violation.get_xdata().tolist() == [3, *(c.n_iter for c in ended)]
-    assert violation.get_ydata().tolist() == [2.5, *(c.kkt_violation for c in ended)]
+    assert list(violation.get_xdata()) == [3, *(c.n_iter for c in ended)]
+    assert list(violation.get_ydata()) == [2.5, *(c.kkt_violation for c in ended)]
     assert list(gap.get_ydata()) == [c.relative_gap for c in ended]
     assert set(tolerance.get_ydata()) == {1e-3}
     assert labels(ax) == ["KKT violation", "relative gap", "tol = 0.001"]
     assert ax.get_yscale() == "log"
+
+
+def test_convergence_of_a_linear_machine() -> None:
+    X, y = blobs(seed=2)
+    certificate = LinearSVC().fit(X, y).certificate_
+    ax = plotting.plot_convergence([{"n_iter": 1, "relative_gap": 0.5}], [certificate])
+    (gap,) = ax.get_lines()
+    assert list(gap.get_ydata()) == [0.5, certificate.relative_gap]
+    assert labels(ax) == ["relative gap"]
 
 
 def test_convergence_without_anything_to_draw() -> None:
