@@ -204,3 +204,61 @@ def test_an_offset_of_the_samples_changes_no_linear_machine(name, n):
     values = plain.predict(X) if name.endswith("SVR") else plain.decision_function(X)
     others = moved.predict(X + 1e6) if name.endswith("SVR") else moved.decision_function(X + 1e6)
     np.testing.assert_allclose(others, values, atol=1e-3 * np.abs(values).max())
+
+
+# -- what training blames when it overflows --------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "model",
+    [SVC(kernel="linear", loss="squared_hinge"), NuSVC(nu=0.3), OneClassSVM()],
+    ids=repr,
+)
+def test_huge_weights_are_named(model):
+    X, y = two_classes(12)
+    with pytest.raises(ValueError, match=r"C times the weights, are as large as 1e\+300.*reduce C"):
+        model.fit(X, y, sample_weight=np.full(12, 1e300))
+
+
+def test_bounds_too_small_for_a_ridge_are_named():
+    X, y = two_classes(60)
+    text = r"C times the weights must be >= 5e-141 .* got 1e-160; increase C or the weights"
+    with pytest.raises(ValueError, match=text):
+        SVC(loss="squared_hinge", C=1e-160).fit(X, y)
+    with pytest.raises(ValueError, match=text):
+        SVC(loss="squared_hinge").fit(X, y, sample_weight=np.r_[1e-160, np.ones(59)])
+    weight = np.r_[0.0, np.ones(59)]
+    model = SVC(loss="squared_hinge", C=1e-120).fit(X, y, sample_weight=weight)
+    assert np.isfinite(model.decision_function(X)).all()
+
+
+@pytest.mark.parametrize("kernel", ["sigmoid", "precomputed"])
+def test_kernels_that_are_not_positive_semidefinite_are_named(kernel):
+    X, y = two_classes(60)
+    data = -X @ X.T if kernel == "precomputed" else X
+    params = {"kernel": kernel, "gamma": 0.5, "coef0": -1.0}
+    text = "squared hinge loss needs a positive semidefinite kernel"
+    with pytest.raises(ValueError, match=text):
+        SVC(loss="squared_hinge", C=1e3, **params).fit(data, y)
+    with pytest.raises(ValueError, match=r"C=inf.* separated by a positive semidefinite kernel"):
+        SVC(C=np.inf, **params).fit(data, y)
+    assert SVC(C=1.0, **params).fit(data, y).certificate_.converged
+
+
+def test_an_indefinite_kernel_that_only_overflow_shows_is_named():
+    X = rng(0).normal(size=(60, 2))
+    y = np.where(X[:, 0] + 0.5 * rng(1).normal(size=60) > 0, 1, -1)
+    model = SVC(kernel="sigmoid", gamma=0.5, coef0=-1.0, C=1e3, loss="squared_hinge")
+    with pytest.raises(ValueError, match="positive semidefinite"):
+        model.fit(X, y)
+
+
+def test_copies_in_a_steep_kernel_are_not_taken_for_an_indefinite_one():
+    X, y = two_classes(100, 2)
+    X, y = np.repeat(X, 3, axis=0) * 1e3, np.repeat(y, 3)
+    for C in (1e-3, 1.0):
+        model = SVC(kernel="linear", loss="squared_hinge", C=C, tol=1e-3, max_iter=20_000)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit(X, y)
+        assert np.isfinite(model.coef_).all()

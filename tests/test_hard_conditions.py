@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from maxmargin import SVC
+from maxmargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from oracles import (
     check_binary,
     dual_objective,
@@ -114,7 +114,7 @@ def test_small_integers_are_widened_before_products():
 def test_bad_shapes_never_crash():
     code = """
 import numpy as np, scipy.sparse as sp
-from maxmargin import SVC
+from maxmargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 rng = np.random.default_rng
 X = rng(0).normal(size=(30, 3)); y = rng(1).integers(0, 3, 30)
 Xn = X.copy(); Xn[4, 1] = np.nan
@@ -179,7 +179,7 @@ def test_the_size_of_the_cache_changes_the_cost_only(shrinking):
 def test_a_huge_cache_is_not_allocated_up_front():
     code = """
 import resource, numpy as np
-from maxmargin import SVC
+from maxmargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 X = np.random.default_rng(0).normal(size=(300, 6)); y = (X[:, 0] * X[:, 1] > 0).astype(int)
 resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
 SVC(gamma=.5, C=10., cache_size=1e7).fit(X, y)
@@ -230,16 +230,29 @@ def test_extreme_tolerances_end(tol):
 # -- threads and signals ---------------------------------------------------------------------------
 
 
-def test_fits_in_many_threads_agree():
-    X, y = rng(0).normal(size=(200, 5)), rng(1).integers(0, 3, 200)
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        SVC(C=10.0), SVC(C=10.0, loss="squared_hinge", kernel="linear"),
+        SVC(probability=True, random_state=0), NuSVC(nu=0.3), SVR(C=10.0), NuSVR(C=10.0),
+        OneClassSVM(nu=0.2),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_fits_in_many_threads_agree(estimator):
+    X, y = rng(0).normal(size=(120, 5)), rng(1).integers(0, 3, 120)
     results = []
 
     def fit(n_jobs):
-        model = SVC(C=10.0, n_jobs=n_jobs).fit(X, y)
-        results.append(model.dual_coef_.tobytes() + model.decision_function(X).tobytes())
+        model = type(estimator)(**estimator.get_params()).set_params(n_jobs=n_jobs).fit(X, y)
+        predict = getattr(model, "decision_function", model.predict)
+        parts = [model.dual_coef_, predict(X)]
+        if getattr(model, "probability", False):
+            parts.append(model.predict_proba(X))
+        results.append(b"".join(part.tobytes() for part in parts))
 
     for _ in range(5):
-        threads = [threading.Thread(target=fit, args=(1 + k % 4,)) for k in range(8)]
+        threads = [threading.Thread(target=fit, args=((1, 2, 4)[k % 3],)) for k in range(8)]
         for thread in threads:
             thread.start()
         for thread in threads:

@@ -1,6 +1,7 @@
 // Blocks of kernel values: register tiles of dot products with the kernel's epilogue fused.
 #pragma once
 
+#include "simd/compose.inc.hpp"
 #include "simd/kernel_table.hpp"
 #include "simd/vec_math.hpp"
 
@@ -35,84 +36,6 @@ template <class Run> MAXMARGIN_INLINE auto with_pairing(Pairing pairing, const R
   return run.template operator()<Pairing::multiply>();
 }
 
-// The kernel value of a vector of products; half_norms is the sum of both rows' (exponential
-// only).
-template <Transform F, class T>
-MAXMARGIN_INLINE Vec<T> transform(Vec<T> dot, Vec<T> half_norms, const Leaf<T>& e) {
-  using V = Vec<T>;
-  if constexpr (F == Transform::constant) return V::fill(1);
-  if constexpr (F == Transform::identity) return dot * V::fill(e.scale);
-  if constexpr (F == Transform::exponential)
-    return exp_nonpositive(min((dot - half_norms) * V::fill(e.scale), V::zero()));
-  if constexpr (F == Transform::power_sum) { // Horner's scheme
-    const V y = dot * V::fill(e.scale);
-    V total = y;
-    for (int n = 1; n < e.degree; ++n) total = fma(total, y, y);
-    return total;
-  }
-  const V x = fma(dot, V::fill(e.scale), V::fill(e.offset));
-  if constexpr (F == Transform::tanh) return tanh(x);
-  V power = V::fill(1), square = x;
-  for (int n = e.degree; n > 0; n >>= 1) {
-    if (n & 1) power = power * square;
-    if (n > 1) square = square * square;
-  }
-  return power;
-}
-
-// out[k] = weight times the leaf's value of dots[k]; n is a multiple of a vector.
-template <Transform F, class T>
-MAXMARGIN_INLINE void leaf_values(const Step<T>& step, const T* dots, const T* half_norms,
-                                  index_t n, T* out) {
-  using V = Vec<T>;
-  const V weight = V::fill(step.weight);
-  for (index_t k = 0; k < n; k += V::size)
-    (transform<F>(V::load(dots + k), V::load(half_norms + k), step.leaf) * weight).store(out + k);
-}
-
-template <class T>
-void leaf_values(const Step<T>& step, const T* dots, const T* half_norms, index_t n, T* out) {
-  switch (step.leaf.transform) {
-  case Transform::power:
-    return leaf_values<Transform::power>(step, dots, half_norms, n, out);
-  case Transform::exponential:
-    return leaf_values<Transform::exponential>(step, dots, half_norms, n, out);
-  case Transform::tanh:
-    return leaf_values<Transform::tanh>(step, dots, half_norms, n, out);
-  case Transform::power_sum:
-    return leaf_values<Transform::power_sum>(step, dots, half_norms, n, out);
-  case Transform::constant:
-    return leaf_values<Transform::constant>(step, dots, half_norms, n, out);
-  default:
-    return leaf_values<Transform::identity>(step, dots, half_norms, n, out);
-  }
-}
-
-// The values that are composed at a time: steps cost little beside them, and the stack is near.
-inline constexpr index_t kComposed = 512;
-
-// Kernel values of n dot products and sums of half norms, in place, step by step for all of them.
-template <class T>
-[[gnu::noinline]] void compose(const Epilogue<T>& e, T* dots, const T* half_norms, index_t n) {
-  using V = Vec<T>;
-  alignas(64) T stack[kStackDepth][kComposed];
-  int top = 0;
-  for (int s = 0; s < e.n_steps; ++s) {
-    const Step<T>& step = e.steps[s];
-    if (step.kind == StepKind::value) {
-      leaf_values(step, dots, half_norms, n, stack[top++]);
-      continue;
-    }
-    const T* second = stack[--top];
-    T* first = stack[top - 1];
-    for (index_t k = 0; k < n; k += V::size) {
-      const V a = V::load(first + k), b = V::load(second + k);
-      (step.kind == StepKind::add ? a + b : a * b).store(first + k);
-    }
-  }
-  __builtin_memcpy(dots, stack[0], static_cast<std::size_t>(n) * sizeof(T));
-}
-
 // One tile: H query rows against P panels. The H x P x 64 bytes of sums stay in registers; every
 // step of k loads P lines of the panels and broadcasts H numbers.
 template <Pairing A, Transform F, int H, int P, class T>
@@ -138,28 +61,32 @@ MAXMARGIN_INLINE void tile(const DenseBlock<T>& block, const T* queries, const T
   unroll<H>(
       [&](auto r) { unroll<W>([&](auto v) { sum[r][v].store(dots + (r * W + v) * V::size); }); });
   constexpr index_t width = W * V::size;
-  alignas(64) T half_norm_sums[F == Transform::composed ? H * width : 1];
+  if constexpr (F == Transform::composed) {
+    static_assert(H * width <= kComposed);
+    alignas(64) T half_norms[width];
+    for (int p = 0; p < P; ++p)
+      __builtin_memcpy(half_norms + p * kLane<T>, panels[p] + block.depth * kLane<T>, 64);
+    Composition<W, T> composition;
+    composition.dots = dots;
+    composition.row_half_norms = query_half_norms;
+    composition.half_norms = half_norms;
+    composition.n_rows = n_rows;
+    composition.out = block.out + row;
+    composition.column = column;
+    compose(block.epilogue, composition);
+    return;
+  }
   for (index_t r = 0; r < n_rows; ++r) {
     T* out = block.out[row + r] + column;
     const V query_half_norm = V::fill(query_half_norms[r]);
     for (int p = 0; p < P; ++p) {
-      const T* half_norms = panels[p] + block.depth * kLane<T>;
-      unroll<kVecsPerLine>([&](auto v) {
-        const index_t at = p * kLane<T> + v * V::size;
-        const V half_norm_sum = V::load(half_norms + v * V::size) + query_half_norm;
-        if constexpr (F == Transform::composed)
-          half_norm_sum.store(half_norm_sums + r * width + at);
-        else
-          transform<F>(V::load(dots + r * width + at), half_norm_sum, block.epilogue)
-              .store(out + at);
-      });
+      V x[kVecsPerLine], half_norms[kVecsPerLine];
+      load_vectors<kVecsPerLine>(dots + r * width + p * kLane<T>, x);
+      load_vectors<kVecsPerLine>(panels[p] + block.depth * kLane<T>, half_norms);
+      unroll<kVecsPerLine>([&](auto v) { half_norms[v] = half_norms[v] + query_half_norm; });
+      transform<F, kVecsPerLine>(x, half_norms, block.epilogue);
+      store_vectors<kVecsPerLine>(x, out + p * kLane<T>);
     }
-  }
-  if constexpr (F == Transform::composed) {
-    static_assert(H * width <= kComposed);
-    compose(block.epilogue, dots, half_norm_sums, n_rows * width);
-    for (index_t r = 0; r < n_rows; ++r)
-      __builtin_memcpy(block.out[row + r] + column, dots + r * width, width * sizeof(T));
   }
 }
 
@@ -238,19 +165,25 @@ MAXMARGIN_INLINE void sparse_values(const SparseBlock<T>& block, index_t c, Vec<
     unroll<W>([&](auto v) {
       values[v] = values[v] + V::load(block.tail + c * kSparseQueries<T> + v * V::size);
     });
+  if constexpr (F == Transform::composed) {
+    alignas(64) T dots[W * V::size], results[W * V::size];
+    store_vectors<W>(values, dots);
+    T* const out = results;
+    Composition<W, T> composition;
+    composition.dots = dots;
+    composition.row_half_norms = block.half_norms + row;
+    composition.half_norms = block.query_half_norms;
+    composition.n_rows = 1;
+    composition.out = &out;
+    compose(block.epilogue, composition);
+    load_vectors<W>(results, values);
+    return;
+  }
   const V half_norm = V::fill(block.half_norms[row]);
-  unroll<W>([&](auto v) {
-    const V half_norms = V::load(block.query_half_norms + v * V::size) + half_norm;
-    if constexpr (F == Transform::composed) {
-      alignas(64) T dots[V::size], sums[V::size];
-      values[v].store(dots);
-      half_norms.store(sums);
-      compose(block.epilogue, dots, sums, V::size);
-      values[v] = V::load(dots);
-    } else {
-      values[v] = transform<F>(values[v], half_norms, block.epilogue);
-    }
-  });
+  V half_norms[W];
+  load_vectors<W>(block.query_half_norms, half_norms);
+  unroll<W>([&](auto v) { half_norms[v] = half_norms[v] + half_norm; });
+  transform<F, W>(values, half_norms, block.epilogue);
 }
 
 // Values come with the queries side by side, and are stored with the columns side by side: a square

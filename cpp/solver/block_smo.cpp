@@ -227,8 +227,8 @@ template <Real T> class BlockSmo {
 
   // Whether the coefficients of the block have grown beyond all measure, where nothing bounds them.
   bool has_run_away() const {
-    if (!problem_.may_be_unbounded) return false;
     if (block_.is_unbounded) return true;
+    if (!problem_.may_be_unbounded) return false;
     double sum = 0.0, widest = 0.0;
     for (index_t k = 0; k < block_.n; ++k) {
       if (std::isinf(block_.upper[k] - block_.lower[k])) sum += std::abs(block_.beta[k]);

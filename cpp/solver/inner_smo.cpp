@@ -71,10 +71,14 @@ index_t solve_block(BlockProblem<T>& block, double tol, index_t max_iter, Contro
     const T* row_j = block.kernel + j * block.stride;
     double curvature = block.diagonal[i] + block.diagonal[j] - 2.0 * static_cast<double>(row_i[j]);
     const double room_i = block.upper[i] - beta[i], room_j = beta[j] - block.lower[j];
-    if (block.may_be_unbounded && std::isinf(room_i) && std::isinf(room_j) &&
-        !(curvature > kFlat * (std::abs(block.diagonal[i]) + std::abs(block.diagonal[j])))) {
-      block.is_unbounded = true; // the objective falls for ever along this line
-      break;
+    if (std::isinf(room_i) && std::isinf(room_j)) {
+      // Elsewhere than in the hard margin, a ridge keeps curvatures above 0 unless the kernel is
+      // indefinite, which float32 values are too inexact to tell.
+      const double flat = kFlat * (std::abs(block.diagonal[i]) + std::abs(block.diagonal[j]));
+      block.is_unbounded = block.may_be_unbounded
+                               ? !(curvature > flat)
+                               : sizeof(T) == sizeof(double) && curvature < -flat;
+      if (block.is_unbounded) break; // the objective falls for ever along this line
     }
     if (!(curvature > 0.0)) curvature = simd::kTau;
     const double newton = (up + block.gradient[j]) / curvature;

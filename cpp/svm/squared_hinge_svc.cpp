@@ -34,10 +34,15 @@ Machine train_squared_hinge_svc(KernelSource source, std::span<const double> y,
                                 Control& control) {
   source.ridge = ridge_of(C);
   DualProblem problem = dual_of(y, C);
-  problem.may_be_unbounded = std::ranges::any_of(C, [](double c) { return std::isinf(c); });
+  const bool is_hard_margin = std::ranges::any_of(C, [](double c) { return std::isinf(c); });
+  problem.may_be_unbounded = is_hard_margin;
   DualFit fit(std::move(problem), source, options, control);
   require(fit.solution().stop_reason != StopReason::unbounded,
-          "C=inf, the hard margin, needs classes that can be separated, and these cannot");
+          is_hard_margin
+              ? "C=inf, the hard margin, needs classes that can be separated by a positive "
+                "semidefinite kernel, and these cannot"
+              : "the squared hinge loss needs a positive semidefinite kernel, and this one is "
+                "not: the objective has no least value");
   Machine machine;
   machine.certificate = fit.certify([&] {
     machine.rho = fit.level(0);

@@ -110,8 +110,11 @@ def overflow_message(kernel: KernelParams, what: str) -> str:
         "sigmoid": f" (gamma={kernel.gamma:.4g}{coef0})",
     }.get(kernel.type, "")
     remedy = "reduce degree, gamma or coef0, or " if kernel.type == "poly" else ""
+    may_be_indefinite = kernel.type == "sigmoid" or kernel.is_given
+    other = ", or choose a kernel that is positive semidefinite" if may_be_indefinite else ""
     return (
         f"kernel={kernel.type!r}{numbers} overflows on these data ({what}): {remedy}scale the data"
+        f"{other}"
     )
 
 

@@ -31,6 +31,9 @@ from maxmargin.progress import ProgressLine
 
 Self = TypeVar("Self", bound="KernelMachine")
 
+# Where training overflows, bounds of coefficients beyond this are taken for the cause.
+_HUGE_BOUND = 1e100
+
 # Calls the core with a callback and returns its solution.
 Train = Callable[[Callback | None], dict[str, Any]]
 
@@ -42,6 +45,7 @@ class Training(NamedTuple):
     kernel: KernelParams
     callback: Callback | None
     verbose: bool
+    upper: NDArray[np.float64] = np.empty(0)  # the C_i, where they are known
 
 
 class KernelMachine(BaseEstimator):
@@ -101,11 +105,13 @@ class KernelMachine(BaseEstimator):
     def _shows_progress(self) -> bool:
         return _validation.check_flag("verbose", self.verbose)
 
-    def _prepare(self, matrix: Matrix, training: Training) -> tuple[Matrix, Training]:
-        """Return what the core trains on, and the options with the number that gamma stands for."""
+    def _prepare(
+        self, matrix: Matrix, training: Training, upper: NDArray[np.float64]
+    ) -> tuple[Matrix, Training]:
+        """Return what the core trains on, and the options with the C_i and gamma's number."""
         kernel = with_gamma(training.kernel, self.gamma, matrix)
         samples = core_samples(kernel, matrix, type(self).__name__)
-        return samples, training._replace(kernel=kernel)
+        return samples, training._replace(kernel=kernel, upper=upper)
 
     @staticmethod
     def _run(train: Train, training: Training) -> tuple[dict[str, Any], Certificate]:
@@ -114,12 +120,12 @@ class KernelMachine(BaseEstimator):
         Raises
         ------
         ValueError
-            If the kernel leaves the range of float64.
+            If kernel values or the solution leave the range of float64.
         """
         start = time.perf_counter()
         line = ProgressLine(then=training.callback) if training.verbose else None
         try:
-            result = finite_solution(train, line or training.callback, training.kernel)
+            result = finite_solution(train, line or training.callback, training)
             certificate = certificate_of(result, time.perf_counter() - start)
             if line is not None:
                 line.show(dataclasses.asdict(certificate))
@@ -352,15 +358,24 @@ def read_only(array: NDArray[np.float64]) -> NDArray[np.float64]:
     return array
 
 
-def finite_solution(
-    train: Train, callback: Callback | None, kernel: KernelParams
-) -> dict[str, Any]:
-    """Return the core's solution, or say that the kernel leaves the range of float64."""
+def finite_solution(train: Train, callback: Callback | None, training: Training) -> dict[str, Any]:
+    """Return the core's solution, or say what leaves the range of float64."""
     try:
         result = train(callback)
     except _core.NumericError as error:
-        raise ValueError(overflow_message(kernel, str(error))) from error
+        raise ValueError(_overflow_message(training, str(error))) from error
     finite = (result[name] for name in ("dual_coef", "rho", "dual_objective"))
     if not all(np.isfinite(values).all() for values in finite):
-        raise ValueError(overflow_message(kernel, "the solution is not finite"))
+        raise ValueError(_overflow_message(training, "the solution is not finite"))
     return result
+
+
+def _overflow_message(training: Training, what: str) -> str:
+    is_finite = np.isfinite(training.upper)
+    largest = float(training.upper.max(initial=0.0, where=is_finite))
+    if largest > _HUGE_BOUND:
+        return (
+            f"the bounds of the coefficients, C times the weights, are as large as {largest:.3g}, "
+            f"and training overflows ({what}): reduce C or the weights"
+        )
+    return overflow_message(training.kernel, what)

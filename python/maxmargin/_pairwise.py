@@ -68,7 +68,7 @@ class PairwiseSVM(OneVsOneModel):
         upper, nu = self._bounds(classes, codes, class_weight, weight)
         if self._calibrates:
             _probability.check_enough_samples(codes, upper, classes)
-        samples, training = self._prepare(matrix, training)
+        samples, training = self._prepare(matrix, training, upper)
 
         def train(
             samples: Matrix, rows: slice | NDArray[np.int64], callback: Callback | None
@@ -127,7 +127,7 @@ class PairwiseSVM(OneVsOneModel):
 
         def solution_on(rows: NDArray[np.int64], part: Matrix) -> dict[str, Any]:
             return finite_solution(
-                lambda callback: train(part, rows, callback), training.callback, kernel
+                lambda callback: train(part, rows, callback), training.callback, training
             )
 
         for held_out in _probability.folds(codes, upper, seed):

@@ -172,7 +172,7 @@ class OneClassSVM(SingleMachine):
         matrix = self._matrix_to_fit(X)
         weight = _validation.check_sample_weight(sample_weight, matrix.shape[0])
         upper = _validation.weighted_bounds(1.0, weight)
-        samples, training = self._prepare(matrix, training)
+        samples, training = self._prepare(matrix, training, upper)
         self._fit_machine(
             X,
             matrix,

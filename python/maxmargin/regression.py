@@ -64,7 +64,7 @@ class RegressionMachine(SingleMachine, Regressor):
         targets = _validation.check_targets(y, matrix.shape[0], type(self).__name__)
         weight = _validation.check_sample_weight(sample_weight, matrix.shape[0])
         upper = _validation.weighted_bounds(C, weight)
-        samples, training = self._prepare(matrix, training)
+        samples, training = self._prepare(matrix, training, upper)
         self._fit_machine(
             X,
             matrix,

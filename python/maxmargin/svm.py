@@ -195,7 +195,10 @@ class SVC(PairwiseSVM):
         weight: NDArray[np.float64],
     ) -> tuple[NDArray[np.float64], float | None]:
         C = _validation.check_C(self.C, may_be_infinite=True)
-        return _validation.upper_bounds(C, class_weight, codes, weight, classes), None
+        upper = _validation.upper_bounds(C, class_weight, codes, weight, classes)
+        if self._has_squared_hinge:
+            _validation.check_ridge(upper)
+        return upper, None
 
 
 class NuSVC(PairwiseSVM):

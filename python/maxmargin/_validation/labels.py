@@ -17,6 +17,7 @@ from maxmargin.exceptions import DataConversionWarning, compatible
 ClassWeight: TypeAlias = Mapping[Any, float] | str | None
 
 _LARGEST_TARGET = 1e150
+_LARGEST_RIDGE = 1e140
 
 
 def check_labels(y: Any, n_samples: int, owner: str) -> tuple[NDArray[np.int64], NDArray[Any]]:
@@ -213,6 +214,16 @@ def upper_bounds(
                 "sample of it"
             )
     return upper
+
+
+def check_ridge(upper: NDArray[np.float64]) -> None:
+    """Refuse C_i > 0 so small that 1 / (2 C_i), which is added to kernel values, overflows them."""
+    least = float(upper.min(initial=math.inf, where=upper > 0.0))
+    if least < 0.5 / _LARGEST_RIDGE:
+        raise ValueError(
+            f"C times the weights must be >= {0.5 / _LARGEST_RIDGE:g} with the squared hinge loss, "
+            f"got {least:.3g}; increase C or the weights, or set weights to 0"
+        )
 
 
 def weighted_bounds(C: float, weight: NDArray[np.float64]) -> NDArray[np.float64]:
