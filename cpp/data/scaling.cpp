@@ -6,11 +6,9 @@
 namespace maxmargin {
 namespace {
 
-// The median of every column over some rows, spread over all. Unlike the mean, it stays where most
-// samples are when a few lie far off.
 constexpr index_t kProbes = 255;
 
-template <class View> std::vector<double> column_medians(const View& X) {
+template <class View> std::vector<double> medians_of(const View& X) {
   const index_t n = std::min(kProbes, X.rows);
   std::vector<double> values(static_cast<std::size_t>(n * X.cols), 0.0); // by column
   for (index_t p = 0; p < n; ++p)
@@ -48,6 +46,10 @@ constexpr double kSparseAsDense = 2.0 / 3.0;
 
 } // namespace
 
+std::vector<double> column_medians(const MatrixView& X) {
+  return std::visit([](const auto& view) { return medians_of(view); }, X);
+}
+
 double density_of(const MatrixView& X) {
   index_t nnz = 0;
   std::visit(
@@ -76,8 +78,7 @@ double Scaling::square_factor() const {
 
 Scaling scaling_of(const MatrixView& X, bool centred) {
   Scaling scaling;
-  if (centred)
-    scaling.centre = std::visit([](const auto& view) { return column_medians(view); }, X);
+  if (centred) scaling.centre = column_medians(X);
   const double largest = largest_magnitude(X, scaling);
   if (largest > 0.0 && std::isfinite(largest)) std::frexp(largest, &scaling.exponent);
   return scaling;

@@ -23,6 +23,10 @@ struct Scaling {
 // the largest magnitude left to about 1.
 Scaling scaling_of(const MatrixView& X, bool centred);
 
+// The median of every column over some rows, spread over all. Unlike the mean, it stays where most
+// samples are when a few lie far off.
+std::vector<double> column_medians(const MatrixView& X);
+
 // The share of entries that are not zero (of a sparse matrix: that are stored).
 double density_of(const MatrixView& X);
 

@@ -115,15 +115,22 @@ MAXMARGIN_INLINE void add_rows_strip(const T* const* rows, const double* coef, i
   unroll<W>([&](auto v) { sum[v].store(out + c + v * V::size); });
 }
 
+template <int W, class T>
+MAXMARGIN_INLINE void add_rows_strips(const T* const* rows, const double* coef, index_t n_rows,
+                                      double* out, index_t& c, index_t end) {
+  constexpr int width = W * Vec<double>::size;
+  for (; c + width <= end; c += width) add_rows_strip<W>(rows, coef, n_rows, out, c);
+}
+
 template <class T>
 void add_rows(const T* const* rows, const double* coef, index_t n_rows, double* out, index_t begin,
               index_t end) {
   using V = Vec<double>;
-  constexpr int wide = 8;
   index_t c = begin;
-  for (; c + wide * V::size <= end; c += wide * V::size)
-    add_rows_strip<wide>(rows, coef, n_rows, out, c);
-  for (; c + V::size <= end; c += V::size) add_rows_strip<1>(rows, coef, n_rows, out, c);
+  add_rows_strips<8>(rows, coef, n_rows, out, c, end);
+  add_rows_strips<4>(rows, coef, n_rows, out, c, end);
+  add_rows_strips<2>(rows, coef, n_rows, out, c, end);
+  add_rows_strips<1>(rows, coef, n_rows, out, c, end);
   for (; c < end; ++c) {
     // One lane of a vector, contracted like the rest.
     V sum = V::fill(out[c]);

@@ -1,0 +1,92 @@
+// The second-order solvers of linear machines, for tests and benchmarks.
+#include "base/parallel.hpp"
+#include "bindings/arrays.hpp"
+#include "bindings/control.hpp"
+#include "bindings/pybind.hpp"
+#include "solver/interior_point.hpp"
+#include "solver/primal_newton.hpp"
+#include "solver/row_passes.hpp"
+
+namespace maxmargin::bindings {
+namespace {
+
+LinearLoss loss_named(const std::string& name) {
+  if (name == "hinge") return LinearLoss::hinge;
+  if (name == "squared_hinge") return LinearLoss::squared_hinge;
+  if (name == "epsilon_insensitive") return LinearLoss::epsilon_insensitive;
+  require(name == "squared_epsilon_insensitive", "unknown loss '" + name + "'");
+  return LinearLoss::squared_epsilon_insensitive;
+}
+
+py::dict second_order_fit(const py::object& X, const Array<double>& y, const Array<double>& C,
+                          const std::string& loss, double epsilon, double intercept_scaling,
+                          double tol, index_t max_iter, double time_limit,
+                          const std::vector<double>& start, int n_threads,
+                          const py::object& callback) {
+  const MatrixView view = matrix_view(X);
+  require(y.size() == n_rows(view) && C.size() == n_rows(view) &&
+              (start.empty() || static_cast<index_t>(start.size()) == n_rows(view)),
+          "y, C and start must have an element for every row of X");
+  const LinearProblem problem{view,        span_of(y), span_of(C),       loss_named(loss),
+                              Penalty::l2, epsilon,    intercept_scaling};
+  LinearOptions options;
+  options.tol = tol;
+  options.max_iter = max_iter;
+  options.time_limit = time_limit;
+  options.start = start;
+  options.threads = n_threads;
+  Control control(python_hook(callback));
+  LinearSolution solution;
+  {
+    const py::gil_scoped_release nogil;
+    const bool is_squared = problem.loss == LinearLoss::squared_hinge ||
+                            problem.loss == LinearLoss::squared_epsilon_insensitive;
+    solution = is_squared ? solve_primal_newton(problem, options, control)
+                          : solve_interior_point(problem, options, control);
+  }
+  py::dict result;
+  result["w"] = to_numpy(std::move(solution.separator.w));
+  result["b"] = solution.separator.b;
+  result["beta"] = to_numpy(std::move(solution.beta));
+  result["primal_objective"] = solution.primal_objective;
+  result["dual_objective"] = solution.dual_objective;
+  result["n_iter"] = solution.n_iter;
+  result["seconds"] = solution.seconds;
+  result["stop_reason"] = name_of(solution.stop_reason);
+  return result;
+}
+
+py::tuple weighted_gram(const py::object& X, const Array<double>& weights, double feature,
+                        int n_threads) {
+  const MatrixView view = matrix_view(X);
+  require(weights.size() == n_rows(view), "weights must have an element for every row of X");
+  Control control;
+  RowPasses passes(view, {feature, 0.0}, n_threads, control);
+  WeightedGram gram = passes.empty_gram();
+  passes.run({.gram_weights = span_of(weights), .gram = &gram});
+  std::vector<double> lower;
+  for (index_t i = 0; i < gram.size(); ++i)
+    for (index_t j = 0; j <= i; ++j) lower.push_back(gram.data()[i * gram.stride() + j]);
+  return py::make_tuple(to_numpy(std::move(lower)), passes.centre());
+}
+
+} // namespace
+
+void bind_linear_internal(py::module_& m) {
+  py::module_ internal = py::cast<py::module_>(m.attr("_internal"));
+  internal.def(
+      "second_order_fit", &second_order_fit, py::arg("X"), py::arg("y"), py::arg("C"),
+      py::arg("loss"), py::kw_only(), py::arg("epsilon") = 0.0, py::arg("intercept_scaling") = 1.0,
+      py::arg("tol") = 1e-4, py::arg("max_iter") = -1,
+      py::arg("time_limit") = std::numeric_limits<double>::infinity(),
+      py::arg("start") = std::vector<double>{}, py::arg("n_threads") = 0,
+      py::arg("callback") = py::none(),
+      "A linear machine by the interior point method, or by Newton's in the primal for the "
+      "squared losses.");
+  internal.def(
+      "weighted_gram", &weighted_gram, py::arg("X"), py::arg("weights"), py::arg("feature") = 0.0,
+      py::arg("n_threads") = 0,
+      "(lower triangle row by row, centre of the rows) of the Gram matrix of centred rows.");
+}
+
+} // namespace maxmargin::bindings

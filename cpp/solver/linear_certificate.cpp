@@ -1,0 +1,116 @@
+#include "solver/linear_certificate.hpp"
+
+#include "base/error.hpp"
+#include "solver/dual_coordinate.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace maxmargin {
+namespace {
+
+void balance(std::vector<double>& beta) {
+  double positive = 0.0, negative = 0.0;
+  for (const double b : beta) (b > 0.0 ? positive : negative) += b;
+  const double heavier = std::max(positive, -negative);
+  if (heavier == 0.0) return;
+  const double factor = std::min(positive, -negative) / heavier;
+  for (double& b : beta)
+    if ((b > 0.0) == (positive > -negative)) b *= factor;
+}
+
+double half_square(double x) {
+  return 0.5 * x * x;
+}
+
+// The objectives of weights and of beta, which is feasible. `sum` becomes sum_i beta_i x~_i.
+LinearSolution evaluate(const LinearProblem& problem, const InterceptFeature& intercept,
+                        RowPasses& passes, std::span<const double> weights,
+                        const std::vector<double>& beta, std::vector<double>& sum) {
+  const index_t d = n_cols(problem.X);
+  std::vector<double> values(beta.size());
+  std::vector<double> losses(static_cast<std::size_t>(passes.n_parts())), gaps = losses;
+  RowPass pass;
+  pass.weights = weights;
+  pass.products = values;
+  pass.sums = {{beta, &sum}};
+  pass.body = [&](index_t begin, index_t end, index_t part) {
+    for (index_t i = begin; i < end; ++i) {
+      if (problem.C[i] == 0.0) continue;
+      DualCoordinate c(problem, i);
+      c.beta = beta[i];
+      losses[part] += c.loss(c.y - values[i]);
+      gaps[part] += c.gap(c.y - values[i]);
+    }
+  };
+  passes.run(pass);
+
+  LinearSolution solution;
+  double gap = std::accumulate(gaps.begin(), gaps.end(), 0.0);
+  double primal = std::accumulate(losses.begin(), losses.end(), 0.0);
+  for (index_t k = 0; k < d; ++k) {
+    primal += half_square(weights[k]);
+    gap += half_square(weights[k] - sum[k]);
+  }
+  solution.separator.w.assign(weights.begin(), weights.begin() + d);
+  if (intercept.feature != 0.0) {
+    const double root = std::sqrt(intercept.ridge);
+    solution.separator.b = intercept.feature * weights[d];
+    primal += half_square(root * weights[d]);
+    if (root > 0.0) gap += half_square(root * weights[d] - sum[d] / root);
+  }
+  if (!std::isfinite(primal) || !std::isfinite(gap)) throw NumericError("the objective overflows");
+  solution.primal_objective = primal;
+  solution.dual_objective = gap - primal;
+  return solution;
+}
+
+} // namespace
+
+LinearSolution certify(const LinearProblem& problem, const InterceptFeature& intercept,
+                       RowPasses& passes, std::span<const double> weights, std::vector<double> beta,
+                       double tol) {
+  for (std::size_t i = 0; i < beta.size(); ++i) {
+    const DualCoordinate c(problem, static_cast<index_t>(i));
+    beta[i] = problem.C[i] > 0.0 ? std::clamp(beta[i], c.lower, c.upper) : 0.0;
+  }
+  const bool is_intercept_free = intercept.feature != 0.0 && intercept.ridge == 0.0;
+  if (is_intercept_free) balance(beta);
+  std::vector<double> own;
+  LinearSolution solution = evaluate(problem, intercept, passes, weights, beta, own);
+  if (solution.duality_gap() > tol * solution.primal_objective) {
+    if (is_intercept_free)
+      own.back() = weights.back();
+    else if (intercept.feature != 0.0)
+      own.back() /= intercept.ridge;
+    std::vector<double> sum;
+    LinearSolution of_beta = evaluate(problem, intercept, passes, own, beta, sum);
+    if (of_beta.primal_objective < solution.primal_objective) solution = std::move(of_beta);
+  }
+  solution.beta = std::move(beta);
+  return solution;
+}
+
+std::optional<LinearSolution> solve_without_weights(const LinearProblem& problem) {
+  double lowest = std::numeric_limits<double>::infinity(), highest = -lowest;
+  for (std::size_t i = 0; i < problem.y.size(); ++i) {
+    if (problem.C[i] == 0.0) continue;
+    lowest = std::min(lowest, problem.y[i]);
+    highest = std::max(highest, problem.y[i]);
+  }
+  LinearSolution solution;
+  solution.separator.w.assign(static_cast<std::size_t>(n_cols(problem.X)), 0.0);
+  solution.beta.assign(problem.y.size(), 0.0);
+  if (lowest > highest) return solution; // no sample counts
+  if (std::isinf(problem.intercept_scaling))
+    solution.separator.b = lowest + 0.5 * (highest - lowest);
+  const bool is_insensitive = problem.loss == LinearLoss::epsilon_insensitive ||
+                              problem.loss == LinearLoss::squared_epsilon_insensitive;
+  const double epsilon = is_insensitive ? problem.epsilon : 0.0;
+  const double b = solution.separator.b;
+  if (std::max(highest - b, b - lowest) > epsilon) return std::nullopt;
+  return solution;
+}
+
+} // namespace maxmargin

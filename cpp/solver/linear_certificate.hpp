@@ -1,0 +1,24 @@
+#pragma once
+
+#include "solver/linear_problem.hpp"
+#include "solver/row_passes.hpp"
+
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace maxmargin {
+
+// The separator of the weights of x~ (solver/row_passes.hpp), and the bounds that it and beta prove
+// with penalty l2. beta is moved into its box; where the intercept has no penalty, its sum becomes
+// 0 by scaling the heavier side down. The gap is a sum of what every sample adds to it, which is
+// never negative, so that nothing cancels. Throws NumericError where the objectives overflow.
+LinearSolution certify(const LinearProblem& problem, const InterceptFeature& intercept,
+                       RowPasses& passes, std::span<const double> weights, std::vector<double> beta,
+                       double tol);
+
+// A separator without weights and without losses, if there is one: it solves the problem where its
+// intercept costs nothing.
+std::optional<LinearSolution> solve_without_weights(const LinearProblem& problem);
+
+} // namespace maxmargin
