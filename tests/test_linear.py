@@ -51,11 +51,16 @@ def check_certificate(model, X, signs, C, loss, **parameters):
     return primal
 
 
+# The shape decides about the solver: few features and many samples, or the other way round.
+SHAPES = [(120, 6), (60, 90)]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 @pytest.mark.parametrize("scaling", [0.0, 1.0, 2.0])
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
-def test_svc_equals_liblinear(loss, scaling, form):
-    X, y = noisy()
+def test_svc_equals_liblinear(loss, scaling, form, shape):
+    X, y = noisy(*shape)
     model = LinearSVC(
         loss=loss, C=0.7, tol=1e-6, fit_intercept=scaling > 0, intercept_scaling=scaling or 1.0
     ).fit(form(X), y)
@@ -70,12 +75,13 @@ def test_svc_equals_liblinear(loss, scaling, form):
     np.testing.assert_allclose(model.decision_function(form(X)), values, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared_epsilon_insensitive"])
 @pytest.mark.parametrize("epsilon", [0.0, 0.3])
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
-def test_svr_equals_liblinear(loss, epsilon, form):
-    X, _ = noisy()
-    z = X @ np.arange(6.0) + 1.0 + rng(1).normal(size=len(X))
+def test_svr_equals_liblinear(loss, epsilon, form, shape):
+    X, _ = noisy(*shape)
+    z = X[:, :6] @ np.arange(6.0) + 1.0 + rng(1).normal(size=len(X))
     model = LinearSVR(loss=loss, epsilon=epsilon, C=0.5, tol=1e-5).fit(form(X), z)
     W, b = liblinear(X, z, SOLVERS[loss], C=0.5, epsilon=epsilon)
     ours = check_certificate(model, X, z, 0.5, loss, epsilon=epsilon)
@@ -103,7 +109,7 @@ def test_many_classes_are_trained_one_against_the_rest():
 
 
 def test_fits_repeat_bitwise_for_any_number_of_threads():
-    X, _ = noisy()
+    X, _ = noisy(60, 90)
     y = np.arange(len(X)) % 4
     models = [LinearSVC(loss="hinge", n_jobs=n).fit(sp.csr_matrix(X), y) for n in (1, 2, 4, None)]
     for model in models[1:]:
@@ -114,7 +120,7 @@ def test_fits_repeat_bitwise_for_any_number_of_threads():
 
 
 def test_a_seed_moves_the_solution_within_the_tolerance():
-    X, y = noisy()
+    X, y = noisy(60, 90)
     one, two = (LinearSVC(random_state=seed).fit(X, y) for seed in (0, 5))
     assert (one.coef_ != two.coef_).any()
     one, two = (model.certificate_.primal_objective for model in (one, two))

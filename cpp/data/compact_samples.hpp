@@ -77,6 +77,9 @@ class CompactSamples {
 
   index_t n_features() const { return n_features_; }
 
+  // Whether the samples are mostly zero.
+  bool is_sparse() const { return !std::holds_alternative<MatrixView>(rows_); }
+
   // Calls use(rows).
   template <class Use> decltype(auto) visit(const Use& use) const {
     return std::visit(

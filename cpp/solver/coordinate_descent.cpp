@@ -29,6 +29,21 @@ constexpr double kLeastCurvature = 1e-200;
 // Passes after which w is summed up anew, so that the rounding of updates does not add up.
 constexpr index_t kPassesPerSum = 50;
 
+constexpr index_t kAside = std::numeric_limits<index_t>::max();
+
+// When a coordinate is visited next. One that was at rest is left alone for one pass, then for two,
+// and so on; one that moves has its turn in every pass.
+struct Turn {
+  static constexpr index_t kLongest = 8;
+  index_t next = 0;
+  index_t pause = 0;
+
+  void doze(bool is_at_rest, index_t pass) {
+    pause = is_at_rest ? std::min(pause + 1, kLongest) : 0;
+    next = pass + 1 + pause;
+  }
+};
+
 template <class Rows> class CoordinateDescent {
  public:
   CoordinateDescent(const Rows& rows, index_t n_features, const LinearProblem& problem,
@@ -40,7 +55,7 @@ template <class Rows> class CoordinateDescent {
     place_coordinates(problem);
     state_.sum_up();
     active_ = identity_order(static_cast<index_t>(state_.coordinates.size()));
-    n_active_ = active_.size();
+    turns_.resize(active_.size());
   }
 
   LinearSolution run() {
@@ -101,20 +116,21 @@ template <class Rows> class CoordinateDescent {
 
   Pass pass() {
     ++n_iter_;
-    shuffle_active();
+    find_due();
     Pass seen;
-    for (std::size_t t = 0; t < n_active_;) {
+    for (std::size_t t = 0; t < due_.size(); ++t) {
       if (poll()) break;
       fetch_ahead(t);
-      DualCoordinate& c = state_.coordinates[active_[t]];
+      const index_t k = due_[t];
+      DualCoordinate& c = state_.coordinates[k];
       const double u = state_.residual(c);
       const double rest = c.rest(u);
       if (rest > shrink_above_) {
-        std::swap(active_[t], active_[--n_active_]);
+        turns_[k].next = kAside;
         continue;
       }
-      ++t;
       seen.gap += c.gap(u);
+      turns_[k].doze(rest > 0.0, n_iter_);
       if (rest >= 0.0) continue;
       seen.violation = std::max(seen.violation, -rest);
       seen.decrease += move(c, u);
@@ -136,22 +152,26 @@ template <class Rows> class CoordinateDescent {
   }
 
   double descend_on_face() {
-    const double decrease =
-        face_.run(std::span(active_).first(n_active_), kFaceSteps, [&] { return poll(); });
+    const double decrease = face_.run(active_, kFaceSteps, [&] { return poll(); });
     dual_ -= decrease;
     return decrease;
   }
 
-  void shuffle_active() {
-    for (std::size_t t = n_active_; t > 1; --t)
-      std::swap(active_[t - 1], active_[random_.below(t)]);
+  // Those whose turn it is, in random order.
+  void find_due() {
+    due_.clear();
+    std::erase_if(active_, [&](index_t k) {
+      if (turns_[k].next <= n_iter_) due_.push_back(k);
+      return turns_[k].next == kAside;
+    });
+    random_.shuffle(due_);
   }
 
   void fetch_ahead(std::size_t t) const {
-    if (t + 2 * kRowsAhead < n_active_)
-      __builtin_prefetch(&state_.coordinates[active_[t + 2 * kRowsAhead]]);
-    if (t + kRowsAhead < n_active_)
-      state_.rows.fetch(state_.coordinates[active_[t + kRowsAhead]].sample);
+    if (t + 2 * kRowsAhead < due_.size())
+      __builtin_prefetch(&state_.coordinates[due_[t + 2 * kRowsAhead]]);
+    if (t + kRowsAhead < due_.size())
+      state_.rows.fetch(state_.coordinates[due_[t + kRowsAhead]].sample);
   }
 
   // Evaluates the objectives over all samples, and takes back those set aside that may have to
@@ -163,8 +183,7 @@ template <class Rows> class CoordinateDescent {
     }
     double losses = 0.0, conjugates = 0.0;
     gap_ = 0.0;
-    n_active_ = 0;
-    std::vector<index_t> aside;
+    active_.clear();
     for (std::size_t k = 0; k < state_.coordinates.size(); ++k) {
       poll();
       if (k + kRowsAhead < state_.coordinates.size())
@@ -174,12 +193,10 @@ template <class Rows> class CoordinateDescent {
       losses += c.loss(u);
       conjugates += c.conjugate();
       gap_ += c.gap(u);
-      if (c.rest(u) <= shrink_above_)
-        active_[n_active_++] = static_cast<index_t>(k);
-      else
-        aside.push_back(static_cast<index_t>(k));
+      const double rest = c.rest(u);
+      if (rest <= shrink_above_) active_.push_back(static_cast<index_t>(k));
+      if (rest < 0.0 || turns_[k].next == kAside) turns_[k] = {};
     }
-    std::copy(aside.begin(), aside.end(), active_.begin() + static_cast<std::ptrdiff_t>(n_active_));
     const double penalty = state_.half_square_norm();
     primal_ = penalty + losses;
     dual_ = penalty + conjugates;
@@ -208,7 +225,7 @@ template <class Rows> class CoordinateDescent {
     if (--until_poll_ > 0) return false;
     until_poll_ = rows_per_poll_;
     control_.poll([&] {
-      return Progress{n_iter_, 0.0, static_cast<index_t>(n_active_), 0, 0.0, gap_ / primal_};
+      return Progress{n_iter_, 0.0, static_cast<index_t>(active_.size()), 0, 0.0, gap_ / primal_};
     });
     is_late_ = control_.seconds() - begun_ > options_.time_limit;
     return is_late_;
@@ -239,8 +256,9 @@ template <class Rows> class CoordinateDescent {
   index_t n_samples_;
   index_t rows_per_poll_;
   index_t until_poll_ = 0;
-  std::vector<index_t> active_; // the first n_active_; the others are set aside
-  std::size_t n_active_ = 0;
+  std::vector<index_t> active_; // coordinates that are not set aside, ascending
+  std::vector<Turn> turns_;     // by coordinate
+  std::vector<index_t> due_;
   bool is_bias_free_ = false;
   // As last evaluated; dual_ is also kept up to date by the passes.
   double gap_ = 1.0, primal_ = 1.0, dual_ = 0.0;

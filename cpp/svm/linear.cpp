@@ -3,7 +3,9 @@
 #include "base/error.hpp"
 #include "base/parallel.hpp"
 #include "solver/coordinate_descent.hpp"
+#include "solver/interior_point.hpp"
 #include "solver/l1_coordinate_descent.hpp"
+#include "solver/primal_newton.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -11,23 +13,59 @@
 namespace maxmargin {
 namespace {
 
-// The samples as the solver of a formulation reads them, for all machines.
+// With at most this many features, and no fewer samples, a few steps with d x d matrices are
+// cheaper than many passes of coordinate descent.
+constexpr index_t kFewFeatures = 512;
+// Passes that are worth a try on sparse rows of few features before the steps of the interior point
+// method, which cost as much as many of them.
+constexpr index_t kPassesToTry = 2000;
+
+bool is_squared(LinearLoss loss) {
+  return loss == LinearLoss::squared_hinge || loss == LinearLoss::squared_epsilon_insensitive;
+}
+
+// Chooses the solver by the formulation and the shape of the samples, and holds the samples as it
+// reads them, for all machines:
+//
+//   penalty l1                    coordinate descent on the features
+//   few features, squared losses  Newton's method in the primal
+//   few features, dense           interior point method
+//   few features, mostly zero     dual coordinate descent, then the interior point method
+//   else                          dual coordinate descent
 class Solver {
  public:
-  Solver(const MatrixView& X, const LinearFormulation& formulation) {
-    if (formulation.penalty == Penalty::l1)
+  Solver(const MatrixView& X, const LinearFormulation& formulation)
+      : has_few_features_(n_cols(X) <= kFewFeatures && n_rows(X) >= n_cols(X)),
+        is_squared_(is_squared(formulation.loss)) {
+    if (formulation.penalty == Penalty::l1) {
       columns_.emplace(X);
-    else
+    } else if (!(has_few_features_ && is_squared_)) {
       samples_.emplace(X);
+      if (has_few_features_ && !samples_->is_sparse()) samples_.reset();
+    }
   }
 
   LinearSolution solve(const LinearProblem& problem, const LinearOptions& options,
                        Control& control) const {
-    return columns_ ? solve_l1_coordinate_descent(*columns_, problem, options, control)
-                    : solve_coordinate_descent(*samples_, problem, options, control);
+    if (columns_) return solve_l1_coordinate_descent(*columns_, problem, options, control);
+    if (has_few_features_ && is_squared_) return solve_primal_newton(problem, options, control);
+    if (!samples_) return solve_interior_point(problem, options, control);
+    LinearOptions first = options;
+    if (has_few_features_ && options.max_iter < 0) first.max_iter = kPassesToTry;
+    const LinearSolution solution = solve_coordinate_descent(*samples_, problem, first, control);
+    const bool gave_up =
+        solution.stop_reason == StopReason::max_iter || solution.stop_reason == StopReason::stalled;
+    if (!has_few_features_ || options.max_iter >= 0 || !gave_up) return solution;
+    LinearOptions rest = options;
+    rest.time_limit = std::max(0.0, options.time_limit - solution.seconds);
+    LinearSolution second = solve_interior_point(problem, rest, control);
+    second.seconds += solution.seconds;
+    return second.duality_gap() <= solution.duality_gap() ? second : solution;
   }
 
  private:
+  bool has_few_features_;
+  bool is_squared_;
   std::optional<CompactSamples> samples_;
   std::optional<Columns> columns_;
 };

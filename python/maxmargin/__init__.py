@@ -11,8 +11,9 @@ from maxmargin._core import __version__
 from maxmargin.config import show_config
 from maxmargin.exceptions import Cancelled, ConvergenceWarning, NotFittedError
 from maxmargin.kernel_perceptron import KernelPerceptron
-from maxmargin.linear import LinearSVC, LinearSVR
+from maxmargin.linear import LinearSVC
 from maxmargin.linear_cv import LinearSVCCV
+from maxmargin.linear_regression import LinearSVR
 from maxmargin.one_class import OneClassSVM
 from maxmargin.patch import patch_sklearn, sklearn_patched, unpatch_sklearn
 from maxmargin.perceptron import Perceptron
