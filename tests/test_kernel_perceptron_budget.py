@@ -127,6 +127,21 @@ def test_one_against_the_rest_has_a_budget_for_each_class(policy):
     assert (np.count_nonzero(model.dual_coef_, axis=1) <= 15).all()
 
 
+@pytest.mark.parametrize("policy", ["forgetron", "projectron"])
+def test_every_class_ends_when_it_is_separated(policy):
+    X, y = clouds(240, 3, 4, spread=0.45)
+    X[y == 3] += 6.0
+    K = kernel(X, X, gamma=0.5) + 1.0
+    model = fit(X, y, gamma=0.5, max_iter=12, budget=25, budget_policy=policy, eta=0.1)
+    for k in range(4):
+        signs = np.where(y == k, 1, -1)
+        alpha, beta, mistakes = with_budget(K, signs, 12, oracle(policy, 25, K, 0.1, seed=0))
+        assert model.mistakes_per_pass_[k].tolist() == mistakes
+        np.testing.assert_array_equal(model.alpha_[k], alpha)
+        np.testing.assert_allclose(spread_out(model, 240)[k], beta[0], rtol=1e-6, atol=1e-8)
+    assert min(map(len, model.mistakes_per_pass_)) < model.n_iter_
+
+
 def test_classes_draw_removals_of_their_own():
     X, y = clouds(200, 3, 3, spread=2.0)
     model = fit(X, y, gamma=0.5, max_iter=1, budget=10, random_state=6)

@@ -8,7 +8,7 @@ import pytest
 from kernel_perceptron_oracles import averaged, clouds, crammer_singer
 from maxmargin import KernelPerceptron
 from oracles import kernel, rng
-from perceptron_oracles import FORMS, integers, quiet_fit
+from perceptron_oracles import FORMS, integers, kernel_perceptron, quiet_fit
 
 
 def fit(X, y, **parameters):
@@ -147,3 +147,16 @@ def test_the_warning_of_one_joint_problem_names_no_other():
     X, y = clouds(60, 2, 3, spread=2.0)
     with pytest.warns(UserWarning, match="^KernelPerceptron did not converge: "):
         KernelPerceptron(max_iter=2, multi_class="crammer_singer").fit(X, y)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("max_iter", [1, 2, 3])
+def test_the_classes_of_mnist_make_the_mistakes_of_the_definition(shared_data, max_iter):
+    data = shared_data("mnist")
+    X, y = data.X[:1500] / 255.0, data.y[:1500]
+    model = fit(X, y, gamma=0.02, max_iter=max_iter)
+    K = kernel(X, X, gamma=0.02)
+    for k in range(10):
+        alpha, mistakes = kernel_perceptron(K, np.where(y == k, 1, -1), max_iter)
+        np.testing.assert_array_equal(model.alpha_[k], alpha)
+        assert model.mistakes_per_pass_[k].tolist() == mistakes

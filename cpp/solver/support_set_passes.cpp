@@ -109,9 +109,11 @@ class SupportSetPasses {
     return k;
   }
 
+  // 0 of a problem that has ended, whose support vectors do not meet the block.
   double score(index_t output, index_t column) const {
-    const SupportSet& set = learners_[rule_.problem_of(output)].set;
-    return set.score(rule_.is_joint ? output : 0, column);
+    const index_t problem = rule_.problem_of(output);
+    if (!is_active_[problem]) return 0.0;
+    return learners_[problem].set.score(rule_.is_joint ? output : 0, column);
   }
 
   void begin_block(std::span<const index_t> block) {
