@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from sklearn.linear_model import Ridge
 
 from linear_oracles import LOSSES, liblinear, primal_objective
-from maxmargin import _core
+from maxmargin import LinearSVC, _core
 
 internal = _core._internal
 INTERCEPTS = [0.0, 1.0, 10.0, np.inf]
@@ -20,9 +20,30 @@ def csr_of(X):
     return (S.data, S.indices, S.indptr, S.shape[1])
 
 
-def fit(X, y, C=1.0, loss="hinge", **options):
+def fit(
+    X,
+    y,
+    C=1.0,
+    loss="hinge",
+    epsilon=0.0,
+    intercept_scaling=1.0,
+    start=(),
+    callback=None,
+    **options,
+):
     C = np.ascontiguousarray(np.broadcast_to(np.asarray(C, float), len(y)))
-    return internal.second_order_fit(X, np.asarray(y, float), C, loss, **options)
+    formulation = _core.LinearFormulation(
+        loss=loss, epsilon=epsilon, intercept_scaling=intercept_scaling
+    )
+    return internal.second_order_fit(
+        X,
+        np.asarray(y, float),
+        C,
+        formulation,
+        _core.LinearOptions(**options),
+        np.asarray(start, float),
+        callback,
+    )
 
 
 def bounds(r, X, y, C, loss, epsilon=0.0, intercept_scaling=1.0):
@@ -288,9 +309,9 @@ def test_overflow_is_an_error(loss):
 def test_a_start_saves_newton_steps():
     X, y = noisy(5000, 10, seed=17)
     cold = check(X, y, 1.0, "squared_hinge", 1e-10)
-    near = check(X, y, 1.1, "squared_hinge", 1e-10, start=list(cold["beta"]))
+    near = check(X, y, 1.1, "squared_hinge", 1e-10, start=cold["beta"])
     assert near["n_iter"] < check(X, y, 1.1, "squared_hinge", 1e-10)["n_iter"]
-    again = check(X, y, 1.0, "squared_hinge", 1e-10, start=list(cold["beta"]))
+    again = check(X, y, 1.0, "squared_hinge", 1e-10, start=cold["beta"])
     assert again["n_iter"] == 0
 
 
@@ -310,3 +331,30 @@ def test_weighted_gram_is_the_definition(dtype, feature):
             np.testing.assert_allclose(
                 lower, exact[np.tril_indices(len(exact))], rtol=1e-12, atol=1e-11
             )
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("scaling", [1.0, np.inf])
+def test_many_noisy_samples_take_few_steps(loss, scaling):
+    X, y = noisy(3000, 10, seed=19)
+    model = LinearSVC(loss=loss, C=1e4, tol=1e-8, intercept_scaling=scaling).fit(X, y)
+    assert model.certificate_.converged
+    assert model.n_iter_ < 60
+    objective = primal_objective(
+        X, y, model.coef_[0], model.intercept_[0], 1e4, loss, scaling=scaling
+    )
+    steps = check(X, y, 1e4, loss, intercept_scaling=scaling)
+    assert objective == pytest.approx(steps["primal_objective"], rel=1e-7)
+
+
+@pytest.mark.filterwarnings("ignore::maxmargin.exceptions.ConvergenceWarning")
+def test_coordinate_descent_goes_on_where_rounding_stalls_newton():
+    # Features of very different units, far from the origin: float64 can hardly factor their sums.
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 3)) * [1e-4, 1.0, 1e4] + 1e6
+    y = np.where(rng.random(30) < 0.5, 1.0, -1.0)
+    given = {"loss": "hinge", "intercept_scaling": np.inf, "tol": 1e-8, "max_iter": 1000}
+    alone = fit(X, y, 1e6, **given)
+    gap = (alone["primal_objective"] + alone["dual_objective"]) / alone["primal_objective"]
+    certificate = LinearSVC(C=1e6, **given).fit(X, y).certificate_
+    assert certificate.relative_gap < gap or alone["stop_reason"] == "converged"

@@ -6,35 +6,26 @@
 #include "solver/interior_point.hpp"
 #include "solver/primal_newton.hpp"
 #include "solver/row_passes.hpp"
+#include "svm/linear.hpp"
 
 namespace maxmargin::bindings {
 namespace {
 
-LinearLoss loss_named(const std::string& name) {
-  if (name == "hinge") return LinearLoss::hinge;
-  if (name == "squared_hinge") return LinearLoss::squared_hinge;
-  if (name == "epsilon_insensitive") return LinearLoss::epsilon_insensitive;
-  require(name == "squared_epsilon_insensitive", "unknown loss '" + name + "'");
-  return LinearLoss::squared_epsilon_insensitive;
-}
-
 py::dict second_order_fit(const py::object& X, const Array<double>& y, const Array<double>& C,
-                          const std::string& loss, double epsilon, double intercept_scaling,
-                          double tol, index_t max_iter, double time_limit,
-                          const std::vector<double>& start, int n_threads,
-                          const py::object& callback) {
+                          const LinearFormulation& formulation, LinearOptions options,
+                          const Array<double>& start, const py::object& callback) {
   const MatrixView view = matrix_view(X);
   require(y.size() == n_rows(view) && C.size() == n_rows(view) &&
-              (start.empty() || static_cast<index_t>(start.size()) == n_rows(view)),
+              (start.size() == 0 || start.size() == n_rows(view)),
           "y, C and start must have an element for every row of X");
-  const LinearProblem problem{view,        span_of(y), span_of(C),       loss_named(loss),
-                              Penalty::l2, epsilon,    intercept_scaling};
-  LinearOptions options;
-  options.tol = tol;
-  options.max_iter = max_iter;
-  options.time_limit = time_limit;
-  options.start = start;
-  options.threads = n_threads;
+  const LinearProblem problem{view,
+                              span_of(y),
+                              span_of(C),
+                              formulation.loss,
+                              Penalty::l2,
+                              formulation.epsilon,
+                              formulation.intercept_scaling};
+  options.start = span_of(start);
   Control control(python_hook(callback));
   LinearSolution solution;
   {
@@ -76,10 +67,7 @@ void bind_linear_internal(py::module_& m) {
   py::module_ internal = py::cast<py::module_>(m.attr("_internal"));
   internal.def(
       "second_order_fit", &second_order_fit, py::arg("X"), py::arg("y"), py::arg("C"),
-      py::arg("loss"), py::kw_only(), py::arg("epsilon") = 0.0, py::arg("intercept_scaling") = 1.0,
-      py::arg("tol") = 1e-4, py::arg("max_iter") = -1,
-      py::arg("time_limit") = std::numeric_limits<double>::infinity(),
-      py::arg("start") = std::vector<double>{}, py::arg("n_threads") = 0,
+      py::arg("formulation"), py::arg("options"), py::arg("start"),
       py::arg("callback") = py::none(),
       "A linear machine by the interior point method, or by Newton's in the primal for the "
       "squared losses.");

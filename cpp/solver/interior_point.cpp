@@ -12,11 +12,14 @@
 namespace maxmargin {
 namespace {
 
+// The share of the box at which alpha begins: at most optima fewer samples have a loss than have
+// none, and weights that are too large take many steps to shrink.
+constexpr double kStart = 0.1;
 constexpr double kToBoundary = 0.995; // the share of the way to the boundary that a step takes
 constexpr double kLeastStep = 1e-9;
 constexpr double kLeastCurvature = 1e-100; // of a variable, so that its inverse does not overflow
-// So many steps may pass before mu has fallen by a tenth.
-constexpr int kMostIdleSteps = 15;
+// So many steps may pass before mu or the gap has fallen by a tenth.
+constexpr int kMostIdleSteps = 20;
 
 struct Variable {
   double alpha = 0.0, room = 0.0;          // room = C - alpha, with all its digits
@@ -116,7 +119,7 @@ class InteriorPoint {
     }
   }
 
-  // In the middle of the box, with multipliers of the size of z.
+  // Within the box, with multipliers of the size of z.
   void begin() {
     double sum = 0.0;
     const auto n = static_cast<index_t>(problem_.y.size());
@@ -126,7 +129,8 @@ class InteriorPoint {
     });
     const double size = sum / static_cast<double>(n_variables_);
     for_variables(0, n, [&](index_t, Variable& v, const Term& t, double z) {
-      v.alpha = v.room = 0.5 * t.upper;
+      v.alpha = (is_absolute_ ? 0.5 : kStart) * t.upper;
+      v.room = t.upper - v.alpha;
       v.lambda = std::max(-z, 0.0) + size;
       v.xi = std::max(z, 0.0) + size;
     });
@@ -181,10 +185,11 @@ class InteriorPoint {
 
   double mu() const { return complementarity_ / static_cast<double>(2 * n_variables_); }
 
-  // Whether mu has not fallen for too long: rounding is in the way.
+  // Whether neither mu nor the gap has fallen for too long: rounding is in the way.
   bool is_idle() {
-    if (mu() < 0.9 * least_mu_) {
-      least_mu_ = mu();
+    if (mu() < 0.9 * least_mu_ || gap_ < 0.9 * least_gap_) {
+      least_mu_ = std::min(least_mu_, mu());
+      least_gap_ = std::min(least_gap_, gap_);
       n_idle_ = 0;
     }
     return ++n_idle_ > kMostIdleSteps;
@@ -318,6 +323,7 @@ class InteriorPoint {
   double target_mu_ = 0.0, complementarity_ = 0.0;
   double objective_ = 0.0, gap_ = 0.0;
   double least_mu_ = std::numeric_limits<double>::infinity();
+  double least_gap_ = least_mu_;
   int n_idle_ = 0;
   LinearSolution proof_;
 };

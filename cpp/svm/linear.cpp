@@ -48,8 +48,7 @@ class Solver {
   LinearSolution solve(const LinearProblem& problem, const LinearOptions& options,
                        Control& control) const {
     if (columns_) return solve_l1_coordinate_descent(*columns_, problem, options, control);
-    if (has_few_features_ && is_squared_) return solve_primal_newton(problem, options, control);
-    if (!samples_) return solve_interior_point(problem, options, control);
+    if (!samples_) return solve_second_order(problem, options, control);
     LinearOptions first = options;
     if (has_few_features_ && options.max_iter < 0) first.max_iter = kPassesToTry;
     const LinearSolution solution = solve_coordinate_descent(*samples_, problem, first, control);
@@ -64,6 +63,20 @@ class Solver {
   }
 
  private:
+  // Coordinate descent goes on where rounding has stalled it, which is not often.
+  LinearSolution solve_second_order(const LinearProblem& problem, const LinearOptions& options,
+                                    Control& control) const {
+    LinearSolution solution = is_squared_ ? solve_primal_newton(problem, options, control)
+                                          : solve_interior_point(problem, options, control);
+    if (solution.stop_reason != StopReason::stalled) return solution;
+    LinearOptions rest = options;
+    rest.start = solution.beta;
+    rest.time_limit = std::max(0.0, options.time_limit - solution.seconds);
+    LinearSolution second = solve_coordinate_descent(problem, rest, control);
+    second.seconds += solution.seconds;
+    return second.duality_gap() <= solution.duality_gap() ? second : solution;
+  }
+
   bool has_few_features_;
   bool is_squared_;
   std::optional<CompactSamples> samples_;

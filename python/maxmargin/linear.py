@@ -105,8 +105,8 @@ class LinearSVC(LinearMachine, OneVsRestClassifier):
         Seed of the order in which samples are visited; None is 0, so that fits repeat bitwise. It
         moves the solution within `tol`.
     max_iter : int, default=-1
-        Cap on the iterations of every machine: passes over the samples, most often. -1 is a
-        generous one of the solver's own.
+        Cap on the iterations of every machine: passes of coordinate descent, steps of a
+        second-order method. -1 is a generous one of the solver's own.
     n_jobs : int or None, default=None
         Threads, which share the classes: None is OpenMP's default (OMP_NUM_THREADS, threadpoolctl),
         -1 all cores. The result does not depend on it.
@@ -140,6 +140,10 @@ class LinearSVC(LinearMachine, OneVsRestClassifier):
     ----------
     .. [1] C.-J. Hsieh, K.-W. Chang, C.-J. Lin, S. S. Keerthi, S. Sundararajan, "A dual coordinate
        descent method for large-scale linear SVM", ICML 2008.
+    .. [2] S. Fine, K. Scheinberg, "Efficient SVM training using low-rank kernel representations",
+       JMLR 2 (2001): the interior point method for many more samples than features.
+    .. [3] S. S. Keerthi, D. DeCoste, "A modified finite Newton method for fast solution of large
+       scale linear SVMs", JMLR 6 (2005): the squared losses there.
 
     Examples
     --------
