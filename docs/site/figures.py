@@ -152,7 +152,7 @@ def kernel_machines() -> Figure:
         "polynomial, degree 2": SVC(kernel=kernels.Polynomial(degree=2, coef0=1.0)),
         "RBF": SVC(gamma=1.0),
     }
-    drawn, columns = axes(10.5, 3.9, 3)
+    drawn, columns = axes(10.5, 3.3, 3)
     for ax, (name, machine) in zip(columns, machines.items(), strict=True):
         plotting.plot_decision_regions(machine.fit(X, y), X, y, ax=ax, legend=False)
         ax.set_title(name, fontsize="medium")
