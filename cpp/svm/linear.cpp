@@ -5,6 +5,7 @@
 #include "solver/coordinate_descent.hpp"
 #include "solver/interior_point.hpp"
 #include "solver/l1_coordinate_descent.hpp"
+#include "solver/linear_certificate.hpp"
 #include "solver/primal_newton.hpp"
 
 #include <algorithm>
@@ -49,6 +50,8 @@ class Solver {
                        Control& control) const {
     if (columns_) return solve_l1_coordinate_descent(*columns_, problem, options, control);
     if (!samples_) return solve_second_order(problem, options, control);
+    // The least value 0 leaves no room for a relative gap.
+    if (const auto trivial = solve_without_weights(problem)) return *trivial;
     LinearOptions first = options;
     if (has_few_features_ && options.max_iter < 0) first.max_iter = kPassesToTry;
     const LinearSolution solution = solve_coordinate_descent(*samples_, problem, first, control);
