@@ -8,6 +8,7 @@ import problems
 import runners
 
 MODULE_OF = {
+    "liblinear": "liblinear",
     "libsvm": "libsvm",
     "sklearn": "sklearn",
     "intelex": "sklearnex",

@@ -141,10 +141,11 @@ def load_warning(machine):
 
 
 def settings_line(settings, has_timeout=True):
-    sizes = settings["cache_mb"]
+    sizes = settings.get("cache_mb")
     sizes = ", ".join(map(str, sizes)) if isinstance(sizes, list) else sizes
+    cache = f"cache {sizes} MB, " if sizes else ""
     return (
-        f"tol {settings['tol']:g}, cache {sizes} MB, threads {settings['threads']}, "
+        f"tol {settings['tol']:g}, {cache}threads {settings['threads']}, "
         f"repeats {settings['repeats']}"
     ) + (f", timeout {settings['timeout']:g} s" if has_timeout else "")
 

@@ -319,11 +319,19 @@ def kernel_perceptron(request, save):
     kernel_perceptron_fits.kernel_perceptron(request, save)
 
 
+def linear(request, save):
+    """One timed fit of a linear machine."""
+    import linear_fits
+
+    linear_fits.linear(request, save)
+
+
 TASKS = {
     "fit": fit,
     "small_fits": small_fits,
     "formulation": formulation,
     "kernel_perceptron": kernel_perceptron,
+    "linear": linear,
 }
 
 if __name__ == "__main__":

@@ -170,6 +170,19 @@ def test_quick_pass(bench, monkeypatch, tmp_path, command):
         assert [len(one["measurements"]) for one in outcomes] == [1] * len(outcomes)
 
 
+def test_linear_machines_are_compared_at_equal_objectives(bench, monkeypatch, tmp_path):
+    pytest.importorskip("liblinear.liblinear")
+    monkeypatch.setenv("PYTHONPATH", str(Path(maxmargin.__file__).parent.parent))
+    file = tmp_path / "out.json"
+    arguments = ["--quick", "--libraries", "maxmargin,liblinear", "--json", str(file)]
+    assert bench("linear").main([*arguments, "--only", "breast cancer squared"]) == 0
+    (result,) = json.loads(file.read_text())["results"]
+    ours, theirs = result["libraries"]["maxmargin"], result["libraries"]["liblinear"]
+    assert theirs["is_equal"]
+    assert ours["objective"] <= theirs["objective"] * (1 + 1e-4)
+    assert theirs["objective"] <= ours["objective"] * (1 + 1e-4)
+
+
 def test_a_failing_library_is_reported_and_not_tried_again(bench, capsys, monkeypatch, tmp_path):
     monkeypatch.setenv("PYTHONPATH", str(Path(maxmargin.__file__).parent.parent))
     np.savez(tmp_path / "heart_scale.npz", X=np.full((4, 2), np.nan), y=[0, 1, 0, 1])
