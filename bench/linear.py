@@ -36,7 +36,7 @@ def main(arguments=None):
 
 
 def parse_arguments(arguments):
-    parser = cli.new_parser("linear.py", __doc__, LIBRARIES)
+    parser = cli.new_parser("linear.py", __doc__, known=LIBRARIES)
     parser.set_defaults(tol=1e-4)
     parser.add_argument("--data", metavar="FOLDER", help="folder of npz files; --quick needs none")
     parser.add_argument("--only", metavar="NAMES", help="problems to run, separated by commas")

@@ -263,18 +263,38 @@ def test_bad_data_are_refused():
 
 
 def test_the_core_guards_its_memory():
-    X, y = np.ones((4, 2)), np.array([0, 1, 0, 1])
-    one = np.array([1])
-    good = [X, y, np.zeros(0), one, np.zeros((1, 2)), np.zeros(1), np.ones((1, 2))]
-    _core.perceptron_fit(*good, max_iter=1)
-    bad = {
-        1: y[:3],
-        2: np.ones(3),
-        4: np.zeros((1, 3)),
-        5: np.zeros(2),
-        6: np.ones((1, 1)),
+    none = np.zeros(0)
+    start = {
+        "w": np.zeros((1, 2)),
+        "b": np.zeros(1),
+        "average_w": np.zeros((0, 2)),
+        "average_b": none,
+        "n_steps": np.zeros(1, dtype=np.int64),
+        "n_averaged": np.zeros(1, dtype=np.int64),
     }
-    for place, value in bad.items():
-        arguments = [value if k == place else argument for k, argument in enumerate(good)]
+    good = {
+        "X": np.ones((4, 2)),
+        "y": np.array([0, 1, 0, 1]),
+        "weight": none,
+        "validation_weight": none,
+        "class_weight": np.ones((1, 2)),
+        "positive": np.array([1]),
+        "start": start,
+        "settings": _core.OnlineSettings(max_iter=1),
+    }
+    _core.online_fit(**good)
+    bad = [
+        {"y": np.array([0, 1, 0])},
+        {"weight": np.ones(3)},
+        {"validation_weight": np.ones(3)},
+        {"class_weight": np.ones(3)},
+        {"class_weight": np.ones(1), "positive": np.zeros(0, dtype=np.int64)},
+        {"y": np.array([0, 1, 2, 1]), "positive": np.zeros(0, dtype=np.int64)},
+        {"start": {**start, "w": np.zeros((1, 3))}},
+        {"start": {**start, "b": np.zeros(2)}},
+        {"start": {**start, "average_w": np.zeros((1, 2)), "n_averaged": np.ones(1, np.int64)}},
+        {"start": {**start, "n_steps": np.zeros(0, np.int64)}},
+    ]
+    for change in bad:
         with pytest.raises(ValueError):
-            _core.perceptron_fit(*arguments, max_iter=1)
+            _core.online_fit(**{**good, **change})

@@ -1,80 +1,17 @@
 #include "base/parallel.hpp"
 #include "bindings/arrays.hpp"
 #include "bindings/control.hpp"
+#include "bindings/mistakes.hpp"
 #include "bindings/pybind.hpp"
 #include "kernel/packed_samples.hpp"
 #include "solver/kernel_perceptron.hpp"
-#include "solver/perceptron.hpp"
 
-#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
 
 namespace maxmargin::bindings {
 namespace {
-
-py::list mistakes_per_pass(std::vector<MistakeRecord>& records) {
-  py::list arrays;
-  for (MistakeRecord& record : records)
-    arrays.append(to_numpy(std::move(record.mistakes_per_pass)));
-  return arrays;
-}
-
-std::vector<bool> separated(const std::vector<MistakeRecord>& records) {
-  std::vector<bool> flags;
-  for (const MistakeRecord& record : records) flags.push_back(record.is_separated);
-  return flags;
-}
-
-// The binary problem of one class against the rest.
-std::vector<std::int8_t> signs_of(std::span<const std::int64_t> codes, std::int64_t positive) {
-  std::vector<std::int8_t> y(codes.size());
-  std::transform(codes.begin(), codes.end(), y.begin(), [&](std::int64_t code) {
-    return code == positive ? std::int8_t{1} : std::int8_t{-1};
-  });
-  return y;
-}
-
-py::dict perceptron_fit(const py::object& X, const Array<std::int64_t>& y,
-                        const Array<double>& weight, const Array<std::int64_t>& positive,
-                        const Array<double>& coef, const Array<double>& intercept,
-                        const Array<double>& rates, bool fit_intercept, index_t max_iter,
-                        std::optional<double> tol, bool shuffle, std::uint64_t seed, int n_threads,
-                        const py::object& callback) {
-  const MatrixView view = matrix_view(X);
-  const index_t n_problems = positive.size(), d = n_cols(view);
-  require(y.size() == n_rows(view), "y must have one element for every row of X");
-  require(rates.size() == 2 * n_problems,
-          "rates must have those of the rest and of the positive class for every problem");
-  require(coef.size() == n_problems * d && intercept.size() == n_problems,
-          "coef and intercept must have a row for every positive class");
-  const PassOptions options{max_iter, tol, shuffle, seed};
-  Control control(python_hook(callback));
-  std::vector<MistakeRecord> records(static_cast<std::size_t>(n_problems));
-  std::vector<double> weights(coef.data(), coef.data() + coef.size());
-  std::vector<double> offsets(intercept.data(), intercept.data() + n_problems);
-  {
-    const py::gil_scoped_release nogil;
-    parallel_for(n_problems, thread_count(n_threads), [&](index_t p, int) {
-      double* w = weights.data() + p * d;
-      const std::vector<std::int8_t> signs = signs_of(span_of(y), positive.data()[p]);
-      const double* rate = rates.data() + 2 * p;
-      const BinaryExamples examples{signs, span_of(weight), rate[1], rate[0]};
-      PerceptronFit fit = train_perceptron(view, examples, fit_intercept, {{w, w + d}, offsets[p]},
-                                           options, control);
-      std::copy(fit.separator.w.begin(), fit.separator.w.end(), w);
-      offsets[p] = fit.separator.b;
-      records[p] = std::move(fit.record);
-    });
-  }
-  py::dict result;
-  result["coef"] = to_numpy(std::move(weights), {n_problems, d});
-  result["intercept"] = to_numpy(std::move(offsets));
-  result["is_separated"] = separated(records);
-  result["mistakes_per_pass"] = mistakes_per_pass(records);
-  return result;
-}
 
 Budget budget_of(const std::string& policy, std::optional<index_t> size, double eta) {
   const std::map<std::string, Budget::Policy> policies = {
@@ -130,15 +67,6 @@ py::dict kernel_perceptron_fit(const py::object& X, const Array<std::int64_t>& y
 } // namespace
 
 void bind_perceptron(py::module_& m) {
-  m.def("perceptron_fit", &perceptron_fit, py::arg("X"), py::arg("y"), py::arg("weight"),
-        py::arg("positive"), py::arg("coef"), py::arg("intercept"), py::arg("rates"), py::kw_only(),
-        py::arg("fit_intercept") = true, py::arg("max_iter") = 1000, py::arg("tol") = py::none(),
-        py::arg("shuffle") = false, py::arg("seed") = 0, py::arg("n_threads") = 0,
-        py::arg("callback") = py::none(),
-        "Train one perceptron for each positive class against the rest, from the given weights "
-        "(solver/perceptron.hpp). weight is empty or has an element for every row; rates are those "
-        "of the rest and of the positive class by problem.");
-
   m.def("kernel_perceptron_fit", &kernel_perceptron_fit, py::arg("X"), py::arg("y"),
         py::arg("positive"), py::arg("kernel"), py::kw_only(), py::arg("is_joint") = false,
         py::arg("offset") = 1.0, py::arg("average") = false, py::arg("budget") = py::none(),

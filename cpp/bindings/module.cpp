@@ -9,6 +9,7 @@ PYBIND11_MODULE(_core, m) {
   bind_io(m);
   bind_linear(m);
   bind_linear_internal(m);
+  bind_online(m);
   bind_perceptron(m);
   bind_svm(m);
 }

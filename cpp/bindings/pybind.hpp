@@ -15,6 +15,7 @@ void bind_internal(py::module_& m);
 void bind_io(py::module_& m);
 void bind_linear(py::module_& m);
 void bind_linear_internal(py::module_& m);
+void bind_online(py::module_& m);
 void bind_perceptron(py::module_& m);
 void bind_svm(py::module_& m);
 

@@ -37,6 +37,10 @@ template <Real T> class DenseRows {
   double square_norm(index_t i) const {
     return sum_of_squares(std::span(X_.row(i), static_cast<std::size_t>(X_.cols)));
   }
+  // Calls visit(j) for every column that has a value in row i.
+  template <class Visit> void for_columns(index_t, const Visit& visit) const {
+    for (index_t j = 0; j < X_.cols; ++j) visit(j);
+  }
   void fetch(index_t i) const {
     prefetch_row(X_.row(i), static_cast<std::size_t>(X_.cols) * sizeof(T));
   }
@@ -71,6 +75,9 @@ template <Real T, class I> class SparseRows {
   }
 
   double square_norm(index_t i) const { return sum_of_squares(X_.row_values(i)); }
+  template <class Visit> void for_columns(index_t i, const Visit& visit) const {
+    for (const I j : X_.row_indices(i)) visit(static_cast<index_t>(j));
+  }
 
   void fetch(index_t i) const {
     prefetch_row(X_.row_values(i).data(), X_.row_values(i).size_bytes());

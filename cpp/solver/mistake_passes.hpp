@@ -10,40 +10,57 @@
 
 namespace maxmargin {
 
-// How a perceptron goes through its examples, and when it gives up on data that it cannot separate.
+// How examples are gone through, and when training gives up on data that it cannot separate.
 struct PassOptions {
   index_t max_iter = 1000; // passes
-  // Also stop when the share of mistakes has not fallen by more than tol below the least so far in
-  // kPatience passes in a row.
+  // Also stop when the measure of a pass, per example, has not fallen by more than tol below the
+  // least so far in n_iter_no_change passes in a row.
   std::optional<double> tol;
+  index_t n_iter_no_change = 5;
   bool shuffle = false; // a new order for every pass
   std::uint64_t seed = 0;
 };
 
-inline constexpr index_t kPatience = 5;
+struct PassOutcome {
+  // The measure is the number of mistakes, and a pass without one is the last.
+  PassOutcome(index_t n_mistakes) // NOLINT(google-explicit-constructor)
+      : PassOutcome(n_mistakes, static_cast<double>(n_mistakes), n_mistakes == 0) {}
+  PassOutcome(index_t n_mistakes, double what_is_to_fall, bool ends)
+      : mistakes(n_mistakes), measure(what_is_to_fall), is_last(ends) {}
+
+  index_t mistakes;
+  double measure; // a sum over the examples
+  bool is_last;   // a further pass would change nothing
+};
 
 struct MistakeRecord {
   std::vector<index_t> mistakes_per_pass;
   bool is_separated = false; // the last pass made no mistake
+  bool is_stalled = false;   // tol ended training
 };
 
-// Counts the mistakes of pass after pass, and tells when to end.
+// Counts the mistakes of pass after pass, and tells when to end. `first_least` is the measure to
+// fall below in the first pass: all examples mistaken, unless given.
 class PassEnd {
  public:
-  PassEnd(index_t n_examples, const PassOptions& options)
-      : options_(options), n_(static_cast<double>(n_examples)), least_(n_) {}
+  PassEnd(index_t n_examples, const PassOptions& options,
+          std::optional<double> first_least = std::nullopt)
+      : options_(options), n_(static_cast<double>(n_examples)),
+        least_(first_least.value_or(n_)) {}
 
-  // Returns whether another pass should follow the one that made these mistakes.
-  bool add(index_t mistakes) {
-    record.mistakes_per_pass.push_back(mistakes);
-    record.is_separated = mistakes == 0;
-    if (record.is_separated) return false;
-    if (static_cast<index_t>(record.mistakes_per_pass.size()) >= options_.max_iter) return false;
-    if (!options_.tol) return true;
-    const double count = static_cast<double>(mistakes);
-    without_progress_ = count > least_ - *options_.tol * n_ ? without_progress_ + 1 : 0;
-    least_ = std::min(least_, count);
-    return without_progress_ != kPatience;
+  // Returns whether another pass should follow the one that ended so.
+  bool add(const PassOutcome& outcome) {
+    record.mistakes_per_pass.push_back(outcome.mistakes);
+    record.is_separated = outcome.mistakes == 0;
+    if (outcome.is_last) return false;
+    if (options_.tol) {
+      const bool stalls = outcome.measure > least_ - *options_.tol * n_;
+      without_progress_ = stalls ? without_progress_ + 1 : 0;
+      record.is_stalled = without_progress_ >= options_.n_iter_no_change;
+      least_ = std::min(least_, outcome.measure);
+    }
+    return !record.is_stalled &&
+           static_cast<index_t>(record.mistakes_per_pass.size()) < options_.max_iter;
   }
 
   MistakeRecord record;
@@ -55,12 +72,13 @@ class PassEnd {
   index_t without_progress_ = 0;
 };
 
-// Calls pass(order), which returns the number of mistakes that it made on its n_examples, until a
-// pass makes none or the options end it. `order` is only shuffled here.
+// Calls pass(order), which gives the PassOutcome of its n_examples or the number of mistakes, until
+// a pass is the last or the options end it. `order` is only shuffled here. `first_least` is that of
+// PassEnd.
 template <class Pass>
 MistakeRecord run_passes(index_t n_examples, std::vector<index_t> order, const PassOptions& options,
-                         const Pass& pass) {
-  PassEnd end(n_examples, options);
+                         const Pass& pass, std::optional<double> first_least = std::nullopt) {
+  PassEnd end(n_examples, options, first_least);
   Random random(options.seed);
   bool goes_on = options.max_iter > 0;
   while (goes_on) {

@@ -18,6 +18,7 @@ from maxmargin.one_class import OneClassSVM
 from maxmargin.patch import patch_sklearn, sklearn_patched, unpatch_sklearn
 from maxmargin.perceptron import Perceptron
 from maxmargin.regression import SVR, NuSVR
+from maxmargin.sgd import SGDClassifier
 from maxmargin.svm import SVC, NuSVC
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "NuSVR",
     "OneClassSVM",
     "Perceptron",
+    "SGDClassifier",
     "__version__",
     "kernels",
     "patch_sklearn",

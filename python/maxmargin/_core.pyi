@@ -67,23 +67,57 @@ def one_class_fit(
     nu: float,
     callback: Callable[[dict[str, Any]], Any] | None = None,
 ) -> dict[str, Any]: ...
-def perceptron_fit(
+
+class OnlineSettings:
+    def __init__(
+        self,
+        *,
+        margin: float = 0.0,
+        is_squared: bool = False,
+        l2: float = 0.0,
+        l1: float = 0.0,
+        fit_intercept: bool = True,
+        max_iter: int = 1000,
+        tol: float | None = None,
+        n_iter_no_change: int = 5,
+        shuffle: bool = False,
+        seed: int = 0,
+        follows_loss: bool = False,
+        rule: str = "constant",
+        eta0: float = 1.0,
+        lambda_: float = 1.0,
+        offset: float = 0.0,
+        exponent: float = 0.5,
+        batch_size: int = 1,
+        radius: float = ...,
+        average_from: int = 0,
+        records_updates: bool = False,
+        is_mapped: bool = False,
+        n_threads: int = 0,
+    ) -> None: ...
+
+def online_fit(
     X: Any,
     y: NDArray[np.int64],
     weight: NDArray[np.float64],
+    validation_weight: NDArray[np.float64],
+    class_weight: NDArray[np.float64],
+    positive: NDArray[np.int64],
+    start: dict[str, NDArray[Any]],
+    settings: OnlineSettings,
+    callback: Callable[[dict[str, Any]], Any] | None = None,
+) -> dict[str, Any]: ...
+def online_objective(
+    X: Any,
+    y: NDArray[np.int64],
+    weight: NDArray[np.float64],
+    class_weight: NDArray[np.float64],
     positive: NDArray[np.int64],
     coef: NDArray[np.float64],
     intercept: NDArray[np.float64],
-    rates: NDArray[np.float64],
-    *,
-    fit_intercept: bool = True,
-    max_iter: int = 1000,
-    tol: float | None = None,
-    shuffle: bool = False,
-    seed: int = 0,
-    n_threads: int = 0,
-    callback: Callable[[dict[str, Any]], Any] | None = None,
-) -> dict[str, Any]: ...
+    settings: OnlineSettings,
+) -> NDArray[np.float64]: ...
+def release_mapped(array: NDArray[Any]) -> None: ...
 def kernel_perceptron_fit(
     X: Any,
     y: NDArray[np.int64],

@@ -55,7 +55,7 @@ class MistakeDriven(OneVsRestClassifier):
         self.n_mistakes_ = np.array([mistakes.sum() for mistakes in self.mistakes_per_pass_])
         self.converged_: bool = all(result["is_separated"])
 
-    def _warn_of_mistakes(self, max_iter: int) -> None:
+    def _warn_of_mistakes(self, max_iter: int, stacklevel: int = 3) -> None:
         last = [passes[-1] for passes in self.mistakes_per_pass_ if len(passes) == max_iter]
         mistakes = int(sum(last))
         if mistakes == 0:
@@ -69,5 +69,5 @@ class MistakeDriven(OneVsRestClassifier):
             f"last of {counted(max_iter, 'pass', 'passes')}. Either the data cannot be separated, "
             "and the result depends on where training stopped, or a greater max_iter is needed.",
             compatible(ConvergenceWarning),
-            stacklevel=3,
+            stacklevel=stacklevel,
         )

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from maxmargin._mapped import parts_of
+
 Floats: TypeAlias = NDArray[np.floating[Any]]
 Integers: TypeAlias = NDArray[np.integer[Any]]
 
@@ -181,8 +183,8 @@ def product(X: Matrix, columns: NDArray[np.float64]) -> NDArray[np.float64]:
         _csr_product(X, columns, result)
     else:
         step = max(1, _BLOCK_ELEMENTS // max(1, n_cols))
-        for start in range(0, n_rows, step):
-            block = X[start : start + step].astype(np.float64, copy=False)
+        for start, part in zip(range(0, n_rows, step), parts_of(X, step), strict=True):
+            block = part.astype(np.float64, copy=False)
             np.matmul(block, columns, out=result[start : start + step])
     return result
 

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from maxmargin import _core, _validation
-from maxmargin._mistake_driven import MistakeDriven, PassOptions
-from maxmargin._one_vs_rest import positive_classes
-from maxmargin._sparse import Matrix, product
+from maxmargin import _validation
+from maxmargin._online import Examples, OnlineLinear, Settings
+from maxmargin._sparse import Matrix
 from maxmargin._validation import ClassWeight
+from maxmargin._votes import Votes
 
 __all__ = ["Perceptron"]
 
-Self = TypeVar("Self", bound="Perceptron")
 
-
-class Perceptron(MistakeDriven):
+class Perceptron(OnlineLinear):
     """The perceptron [1]_: a linear classifier that learns from its mistakes.
 
     Examples are taken one at a time, y_i in {-1, +1}. On a mistake, y_i (w.x_i + b) <= 0,
@@ -28,11 +25,18 @@ class Perceptron(MistakeDriven):
 
     until a pass over the data makes no mistake. If some separator has margin gamma, the bias
     counting as the weight of a constant feature 1, it makes at most R^2 / gamma^2 mistakes,
-    R = max ||(x_i, 1)|| [2]_; `maxmargin.diagnostics.mistake_bound` gives that number. With more
-    than two classes, one perceptron is trained for each class against the rest.
+    R = max ||(x_i, 1)|| [2]_; `maxmargin.diagnostics.mistake_bound` gives that number.
 
     Parameters
     ----------
+    penalty : {'l2', 'l1', 'elasticnet'} or None, default=None
+        Penalty on w, of which every step takes its share: alpha/2 ||w||^2, alpha ||w||_1, or
+        alpha ((1 - l1_ratio)/2 ||w||^2 + l1_ratio ||w||_1). b has none. With a penalty a pass
+        without a mistake does not end training, since w goes on shrinking.
+    alpha : float, default=0.0001
+        Factor of the penalty, >= 0.
+    l1_ratio : float, default=0.15
+        Share of the l1 norm in 'elasticnet', in [0, 1].
     max_iter : int, default=1000
         Greatest number of passes, >= 1.
     fit_intercept : bool, default=True
@@ -46,8 +50,28 @@ class Perceptron(MistakeDriven):
         nothing else.
     tol : float or None, default=None
         With a number >= 0, training stops also when the share of mistakes has not fallen by more
-        than `tol` below the least so far in 5 passes in a row. With None it stops only at a pass
-        without a mistake, or after `max_iter`.
+        than `tol` below the least so far in `n_iter_no_change` passes in a row. With None it stops
+        only at a pass without a mistake, or after `max_iter`.
+    early_stopping : bool, default=False
+        Whether a part of the data, the same share of every class, is kept out of training, and
+        `tol` is applied to the share of it that is misclassified. `tol=None` means 0.001 then.
+    validation_fraction : float, default=0.1
+        That part, in (0, 1).
+    n_iter_no_change : int, default=5
+        Passes without progress that `tol` allows, >= 1.
+    margin : float, default=0.0
+        An example is a mistake where y_i f(x_i) <= `margin`, >= 0 (the margin perceptron).
+    average : bool or int, default=False
+        Whether `coef_` and `intercept_` are means of w and b over all examples gone through [3]_;
+        a number >= 1 is the example with which the mean begins.
+    voted : bool, default=False
+        Whether all separators vote, each as often as it survived examples [3]_. They are kept as
+        their mistakes: 16 bytes for each, and the rows on which one was made. `coef_` is the last
+        separator. Not with a penalty, `warm_start`, `partial_fit` or 'crammer_singer'.
+    multi_class : {'ovr', 'crammer_singer'}, default='ovr'
+        With more than two classes, one perceptron for each class against the rest, or the
+        multi-class perceptron [4]_: on a mistake, f_y <= max of the others, w_y += eta0 x and
+        w_r -= eta0 x for the (first) class r that attains the maximum.
     class_weight : dict, 'balanced' or None, default=None
         Factors of the learning rate by class; 'balanced' is n_samples / (n_classes * count of the
         class). With more than two classes, the factor of a class holds in its own problem, where
@@ -63,27 +87,28 @@ class Perceptron(MistakeDriven):
     classes_ : ndarray of shape (n_classes,)
         Sorted labels.
     coef_ : ndarray of float64, shape (1, n_features) or (n_classes, n_features)
-        w; with two classes that of classes_[1] against classes_[0].
+        w, or its average; with two classes that of classes_[1] against classes_[0].
     intercept_ : ndarray of float64, shape (1,) or (n_classes,)
-        b.
+        b, or its average.
     n_iter_ : int
         Passes; of several problems, the most that one of them took.
-    n_mistakes_ : ndarray of int64, shape (1,) or (n_classes,)
-        Mistakes in all passes.
+    n_mistakes_ : ndarray of int64, shape (n_problems,)
+        Mistakes in all passes; one problem with two classes or 'crammer_singer', else n_classes.
     mistakes_per_pass_ : list of ndarray of int64
         One array for each problem.
     converged_ : bool
-        Whether the last pass made no mistake: w and b separate the training data. It and the three
-        above speak of the last call of `fit` or `partial_fit`.
+        Whether the last pass made no mistake: without a penalty, the last w and b separate the
+        training data. It and the three above speak of the last call of `fit` or `partial_fit`.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only where `X` has column names.
 
     Notes
     -----
-    scikit-learn's class of this name shuffles unless told otherwise, stops by a tolerance on the
-    loss, and offers penalties; this one is Rosenblatt's rule. Weights are float64, also for
-    float32 data, whose values are exact in it.
+    scikit-learn's class of this name shuffles and stops by a tolerance on the loss unless told
+    otherwise; with the defaults, this one is Rosenblatt's rule, and `tol` is about mistakes. The
+    penalties are those of scikit-learn, the l1 norm by cumulative truncation [5]_. Weights are
+    float64, also for float32 data, whose values are exact in it.
 
     References
     ----------
@@ -91,6 +116,12 @@ class Perceptron(MistakeDriven):
        organization in the brain", Psychological Review 65 (1958).
     .. [2] A. B. J. Novikoff, "On convergence proofs on perceptrons", Symposium on the Mathematical
        Theory of Automata (1962), Theorem 1.
+    .. [3] Y. Freund, R. E. Schapire, "Large margin classification using the perceptron algorithm",
+       Machine Learning 37 (1999).
+    .. [4] K. Crammer, Y. Singer, "Ultraconservative online algorithms for multiclass problems",
+       Journal of Machine Learning Research 3 (2003).
+    .. [5] Y. Tsuruoka, J. Tsujii, S. Ananiadou, "Stochastic gradient descent training for
+       L1-regularized log-linear models with cumulative penalty", ACL (2009).
 
     Examples
     --------
@@ -105,178 +136,103 @@ class Perceptron(MistakeDriven):
     def __init__(
         self,
         *,
+        penalty: str | None = None,
+        alpha: float = 0.0001,
+        l1_ratio: float = 0.15,
         max_iter: int = 1000,
         fit_intercept: bool = True,
         shuffle: bool = False,
         random_state: Any = None,
         eta0: float = 1.0,
         tol: float | None = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        margin: float = 0.0,
+        average: bool | int = False,
+        voted: bool = False,
+        multi_class: str = "ovr",
         class_weight: ClassWeight = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
     ) -> None:
+        self.penalty = penalty
+        self.alpha = alpha
+        self.l1_ratio = l1_ratio
         self.max_iter = max_iter
         self.fit_intercept = fit_intercept
         self.shuffle = shuffle
         self.random_state = random_state
         self.eta0 = eta0
         self.tol = tol
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.margin = margin
+        self.average = average
+        self.voted = voted
+        self.multi_class = multi_class
         self.class_weight = class_weight
         self.warm_start = warm_start
         self.n_jobs = n_jobs
 
-    def fit(self: Self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train on samples `X` with labels `y`, from w = 0 unless `warm_start` is set.
+    def _own_settings(self) -> Settings:
+        voted = _validation.check_flag("voted", self.voted)
+        if voted:
+            excluded = {
+                "penalty": self.penalty is not None,
+                "warm_start": self.warm_start,
+                "average": bool(self.average),
+                "multi_class": self.multi_class == "crammer_singer",
+            }
+            for name in (name for name, is_set in excluded.items() if is_set):
+                raise ValueError(
+                    f"voted=True cannot be combined with {name}={getattr(self, name)!r}"
+                )
+        return {
+            "margin": _validation.check_real("margin", self.margin, at_least=0),
+            "eta0": _validation.check_real("eta0", self.eta0, above=0),
+            "records_updates": voted,
+        }
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            C-contiguous float32 or float64 arrays and canonical CSR are read in place; everything
-            else is converted to a copy.
-        y : array-like of shape (n_samples,)
-            Numbers, booleans or strings; at least two classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Factors of the learning rate, >= 0. Samples of weight 0 are left out.
+    def _check_one_pass(self) -> None:
+        super()._check_one_pass()
+        if self.voted:
+            raise ValueError("voted must be False in partial_fit, which does not keep samples")
 
-        Returns
-        -------
-        Perceptron
-            The estimator itself.
+    def _warn(self, settings: Settings) -> None:
+        self._warn_of_mistakes(settings["max_iter"], stacklevel=4)
 
-        Raises
-        ------
-        ValueError
-            If a parameter, the data, the labels or the weights are not as described, or w leaves
-            the range of float64. The estimator then stays as it was.
-
-        Warns
-        -----
-        ConvergenceWarning
-            If the last of `max_iter` passes still made mistakes.
-        """
-        owner = type(self).__name__
-        options = self._check_pass_options()
-        matrix = self._matrix_to_fit(X)
-        codes, classes = _validation.check_labels(y, matrix.shape[0], owner)
-        if sample_weight is not None:
-            sample_weight = _validation.check_sample_weight(sample_weight, matrix.shape[0])
-        start = None
-        if _validation.check_flag("warm_start", self.warm_start) and self.__sklearn_is_fitted__():
-            self._check_same_model(X, matrix, classes)
-            start = self.coef_, self.intercept_
-        self._train(X, matrix, codes, classes, sample_weight, options, start)
-        self._warn_of_mistakes(options.max_iter)
-        return self
-
-    def partial_fit(
-        self: Self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
-    ) -> Self:
-        """Make one pass over samples `X` with labels `y`, from the present weights.
-
-        Parameters
-        ----------
-        X, sample_weight
-            As in `fit`; all weights may be zero, which leaves w and b as they are.
-        y : array-like of shape (n_samples,)
-            Labels, any of `classes`.
-        classes : array-like of shape (n_classes,), default=None
-            All labels that may come. Required in the first call; may be left out later.
-
-        Returns
-        -------
-        Perceptron
-            The estimator itself.
-
-        Raises
-        ------
-        ValueError
-            As in `fit`; also if `classes` is missing in the first call, or another than before.
-        """
-        owner = type(self).__name__
-        options = self._check_pass_options()._replace(max_iter=1, tol=None)
-        if self.class_weight == "balanced":
-            raise ValueError(
-                "class_weight='balanced' is not available in partial_fit, which does not know all "
-                "samples; give a dict of class weights"
-            )
-        is_first = not self.__sklearn_is_fitted__()
-        if is_first and classes is None:
-            raise ValueError("classes must be passed on the first call to partial_fit")
-        known = _validation.check_classes(classes) if classes is not None else self.classes_
-        matrix = self._matrix_to_fit(X)
-        codes = _validation.check_known_labels(y, matrix.shape[0], owner, known)
-        if sample_weight is not None:
-            sample_weight = _validation.check_sample_weight(
-                sample_weight, matrix.shape[0], may_vanish=True
-            )
-        start = None
-        if not is_first:
-            self._check_same_model(X, matrix, known)
-            start = self.coef_, self.intercept_
-        self._train(X, matrix, codes, known, sample_weight, options, start)
-        return self
-
-    def _check_same_model(self, X: Any, matrix: Matrix, classes: NDArray[Any]) -> None:
-        owner = type(self).__name__
-        _validation.check_features(
-            X, matrix.shape[1], owner, self.n_features_in_, vars(self).get("feature_names_in_")
-        )
-        if not np.array_equal(classes, self.classes_):
-            raise ValueError(
-                f"{owner} goes on from weights for the classes {self.classes_.tolist()}, but got "
-                f"the classes {classes.tolist()}"
-            )
-
-    def _train(
-        self,
-        X: Any,
-        matrix: Matrix,
-        codes: NDArray[np.int64],
-        classes: NDArray[Any],
-        sample_weight: NDArray[np.float64] | None,
-        options: PassOptions,
-        start: tuple[NDArray[np.float64], NDArray[np.float64]] | None,
+    def _set_fit(
+        self, X: Any, examples: Examples, settings: Settings, result: dict[str, Any]
     ) -> None:
-        positive = positive_classes(len(classes))
-        rates = self._rates(codes, classes, positive)
-        heaviest = 1.0 if sample_weight is None else float(sample_weight.max())
-        if not math.isfinite(float(rates.max()) * heaviest):
-            raise ValueError(
-                f"eta0={self.eta0} times class_weight and sample_weight overflows; reduce them"
-            )
-        if start is None:
-            start = np.zeros((len(positive), matrix.shape[1])), np.zeros(len(positive))
-        try:
-            result = _core.perceptron_fit(
-                matrix,
-                codes,
-                np.zeros(0) if sample_weight is None else sample_weight,
-                positive,
-                *start,
-                rates,
-                fit_intercept=_validation.check_flag("fit_intercept", self.fit_intercept),
-                **options._asdict(),
-            )
-        except _core.NumericError as error:
-            raise ValueError(self._overflow_message(str(error))) from error
-        self.classes_ = classes
-        self.coef_: NDArray[np.float64] = result["coef"]
-        self.intercept_: NDArray[np.float64] = result["intercept"]
-        self._set_record(result)
-        self._record_features(X, matrix.shape[1])
-
-    def _rates(
-        self, codes: NDArray[np.int64], classes: NDArray[Any], positive: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
-        """Return the learning rates of the rest and of the positive class, by problem."""
-        eta0 = _validation.check_real("eta0", self.eta0, above=0)
-        weight = _validation.check_class_weight(self.class_weight, classes, codes)
-        of_rest = weight[:1] if len(classes) == 2 else np.ones(len(classes))
-        with np.errstate(over="ignore"):
-            return eta0 * np.column_stack([of_rest, weight[positive]])
+        super()._set_fit(X, examples, settings, result)
+        self._votes = _votes_of(examples, settings, result) if settings["records_updates"] else None
 
     def _scores(self, matrix: Matrix) -> NDArray[np.float64]:
-        return product(matrix, np.ascontiguousarray(self.coef_.T)) + self.intercept_
+        if self._votes is None:
+            return super()._scores(matrix)
+        return np.column_stack([votes.share(matrix) for votes in self._votes])
 
-    def _overflow_message(self, what: str) -> str:
-        return f"{type(self).__name__} overflows on these data ({what}): scale the data"
+
+def _votes_of(examples: Examples, settings: Settings, result: dict[str, Any]) -> list[Votes]:
+    """Return the votes of every problem."""
+    votes = []
+    weight = 1.0 if examples.weight is None else examples.weight
+    for problem, (rows, times) in enumerate(
+        zip(result["update_rows"], result["update_steps"], strict=True)
+    ):
+        is_positive = examples.codes == examples.positive[problem]
+        of_rest, of_positive = examples.class_weight[problem]
+        signed = np.where(is_positive, of_positive, -of_rest) * weight
+        votes.append(
+            Votes.of(
+                examples.X,
+                rows,
+                times,
+                int(result["state"]["n_steps"][problem]),
+                settings["eta0"] * signed[rows],
+                1.0 if settings["fit_intercept"] else 0.0,
+            )
+        )
+    return votes

@@ -21,19 +21,31 @@ _BLOCK_ELEMENTS = 1 << 16
 
 
 def check_real(
-    name: str, value: Any, *, above: float | None = None, at_least: float | None = None
+    name: str,
+    value: Any,
+    *,
+    above: float | None = None,
+    at_least: float | None = None,
+    below: float | None = None,
+    at_most: float | None = None,
 ) -> float:
-    """Return `value` as a float; it must be a finite number > `above` or >= `at_least`."""
+    """Return `value` as a float; it must be a finite number within the limits given."""
     allowed = "a finite number"
     if above is not None:
         allowed += f" > {above:g}"
     if at_least is not None:
         allowed += f" >= {at_least:g}"
+    if below is not None:
+        allowed += f" and < {below:g}"
+    if at_most is not None:
+        allowed += f" and <= {at_most:g}"
     if (
         not is_real(value)
         or not math.isfinite(value)
         or (above is not None and value <= above)
         or (at_least is not None and value < at_least)
+        or (below is not None and value >= below)
+        or (at_most is not None and value > at_most)
     ):
         raise ValueError(f"{name} must be {allowed}, got {shown(value)}")
     return float(value)

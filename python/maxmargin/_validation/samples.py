@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from maxmargin._mapped import parts_of
 from maxmargin._sparse import CsrMatrix, Floats, Matrix, as_float, csr_of
 
 _BLOCK_ELEMENTS = 1 << 16
@@ -87,11 +88,12 @@ def _extremes(values: Floats) -> tuple[float, float]:
     flat = values.reshape(-1)
     if flat.size == 0:
         return 0.0, 0.0
-    parts = [flat[i : i + _BLOCK_ELEMENTS] for i in range(0, flat.size, _BLOCK_ELEMENTS)]
+    lows, highs = [], []
     with np.errstate(invalid="ignore"):
-        lows = np.array([part.min() for part in parts])
-        highs = np.array([part.max() for part in parts])
-        return float(lows.min()), float(highs.max())
+        for part in parts_of(flat, _BLOCK_ELEMENTS):
+            lows.append(part.min())
+            highs.append(part.max())
+        return float(np.min(lows)), float(np.max(highs))
 
 
 def _first_non_finite(values: Floats, matrix: Matrix) -> str:

@@ -1,0 +1,38 @@
+#pragma once
+
+#include "bindings/arrays.hpp"
+#include "bindings/pybind.hpp"
+#include "solver/mistake_passes.hpp"
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+// What the bindings of mistake-driven trainers share.
+
+namespace maxmargin::bindings {
+
+inline py::list mistakes_per_pass(std::vector<MistakeRecord>& records) {
+  py::list arrays;
+  for (MistakeRecord& record : records)
+    arrays.append(to_numpy(std::move(record.mistakes_per_pass)));
+  return arrays;
+}
+
+inline std::vector<bool> separated(const std::vector<MistakeRecord>& records) {
+  std::vector<bool> flags;
+  for (const MistakeRecord& record : records) flags.push_back(record.is_separated);
+  return flags;
+}
+
+// The binary problem of one class against the rest.
+inline std::vector<std::int8_t> signs_of(std::span<const std::int64_t> codes,
+                                         std::int64_t positive) {
+  std::vector<std::int8_t> y(codes.size());
+  std::transform(codes.begin(), codes.end(), y.begin(), [&](std::int64_t code) {
+    return code == positive ? std::int8_t{1} : std::int8_t{-1};
+  });
+  return y;
+}
+
+} // namespace maxmargin::bindings

@@ -1,0 +1,338 @@
+#include "solver/subgradient.hpp"
+
+#include "base/error.hpp"
+#include "base/mapped_memory.hpp"
+#include "data/sample_rows.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace maxmargin {
+namespace {
+
+// Elements read between two looks at the caller's wishes.
+constexpr index_t kPollElements = 1 << 20;
+// Elements of a mapped file that are held at a time.
+constexpr index_t kHeldElements = 1 << 23;
+// Around a row that is read out of the blue, the system maps up to about this much (512 KB).
+constexpr index_t kFaultElements = 1 << 16;
+
+[[noreturn]] void throw_overflow() {
+  throw NumericError("the weights overflow");
+}
+inline void require_finite(double value) {
+  if (!std::isfinite(value)) [[unlikely]]
+    throw_overflow();
+}
+
+// What an example asks for: `amount` times its row added to the weights of one function and, with
+// several classes, taken from those of another.
+struct Update {
+  index_t row = 0;
+  double amount = 0.0;
+  index_t up = 0, down = -1;
+};
+
+class BinaryTask {
+ public:
+  explicit BinaryTask(const BinaryLabels& labels) : labels_(labels) {}
+  index_t n_functions() const { return 1; }
+  std::size_t n_examples() const { return labels_.y.size(); }
+  double class_weight(index_t i) const {
+    return labels_.y[i] > 0 ? labels_.positive_weight : labels_.negative_weight;
+  }
+  template <class Rows> double margin(const LazyWeights& f, const Rows& rows, index_t i) {
+    return labels_.y[i] * f.value(rows, i, 0);
+  }
+  // After margin() of the same example.
+  Update update(index_t i, double amount) const { return {i, amount * labels_.y[i], 0, -1}; }
+  // f = 0 is of the positive class.
+  bool is_right(index_t i, double margin) const {
+    return margin > 0.0 || (margin == 0.0 && labels_.y[i] > 0);
+  }
+
+ private:
+  BinaryLabels labels_;
+};
+
+class ClassTask {
+ public:
+  explicit ClassTask(const ClassLabels& labels) : labels_(labels) {}
+  index_t n_functions() const { return static_cast<index_t>(labels_.class_weight.size()); }
+  std::size_t n_examples() const { return labels_.y.size(); }
+  double class_weight(index_t i) const { return labels_.class_weight[labels_.y[i]]; }
+  template <class Rows> double margin(const LazyWeights& f, const Rows& rows, index_t i) {
+    double own = 0.0, best = 0.0;
+    rival_ = -1;
+    for (index_t k = 0; k < f.n_functions(); ++k) {
+      const double value = f.value(rows, i, k);
+      if (k == labels_.y[i]) {
+        own = value;
+      } else if (rival_ < 0 || value > best) {
+        best = value;
+        rival_ = k;
+      }
+    }
+    return own - best;
+  }
+  Update update(index_t i, double amount) const { return {i, amount, labels_.y[i], rival_}; }
+  // Of several classes with the greatest f the first is predicted.
+  bool is_right(index_t i, double margin) const {
+    return margin > 0.0 || (margin == 0.0 && labels_.y[i] < rival_);
+  }
+
+ private:
+  ClassLabels labels_;
+  index_t rival_ = -1; // the greatest of the other classes
+};
+
+// A look at the caller's wishes now and then, and the pages of a mapped file given back.
+template <class View> class Reader {
+ public:
+  Reader(const View& X, bool is_mapped, bool is_shuffled, Control& control)
+      : X_(X), control_(control), row_elements_(16 + n_stored(X) / std::max<index_t>(1, X.rows)),
+        is_mapped_(is_mapped) {
+    if (is_mapped && is_shuffled) row_elements_ = std::max(row_elements_, kFaultElements);
+    rows_per_poll_ = 1 + kPollElements / row_elements_;
+  }
+  ~Reader() {
+    if (is_mapped_) release(X_);
+  }
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
+
+  // To be called for every row.
+  void note(index_t n_iter) {
+    if (--until_poll_ <= 0) poll(n_iter);
+  }
+
+ private:
+  void poll(index_t n_iter) {
+    until_poll_ = rows_per_poll_;
+    control_.poll([&] { return Progress{n_iter, 0.0, 0, 0, 0.0}; });
+    held_ += rows_per_poll_ * row_elements_;
+    if (!is_mapped_ || held_ < kHeldElements) return;
+    release(X_);
+    held_ = 0;
+  }
+
+  template <Real T> static void release(const DenseView<T>& X) {
+    release_mapped(X.data, static_cast<std::size_t>(X.rows * X.cols) * sizeof(T));
+  }
+  template <Real T, class I> static void release(const CsrView<T, I>& X) {
+    release_mapped(X.values, static_cast<std::size_t>(X.nnz()) * sizeof(T));
+    release_mapped(X.indices, static_cast<std::size_t>(X.nnz()) * sizeof(I));
+  }
+
+  const View& X_;
+  Control& control_;
+  index_t row_elements_, rows_per_poll_ = 1;
+  index_t until_poll_ = 0, held_ = 0;
+  bool is_mapped_;
+};
+
+template <class View, class Task> class Trainer {
+ public:
+  Trainer(const View& X, Task task, const OnlineProblem& problem, const OnlineOptions& options,
+          OnlineState start, Control& control)
+      : rows_(rows_of(X)), task_(task), problem_(problem), options_(options),
+        reader_(X, options.is_mapped, options.passes.shuffle, control), n_steps_(start.n_steps),
+        f_(std::move(start),
+           {problem.fit_intercept, options.average_from > 0, problem.penalty.l1 > 0.0}),
+        is_plain_(problem.penalty.is_none() && options.average_from == 0 &&
+                  options.batch_size == 1 && std::isinf(options.radius)) {}
+
+  OnlineFit run() {
+    const index_t n = static_cast<index_t>(task_.n_examples());
+    for (index_t i = 0; i < n; ++i) n_examples_ += weight(i) != 0.0 ? 1 : 0;
+    batch_size_ = options_.batch_size == 0 ? n_examples_ : options_.batch_size;
+    // The given order needs no list, which would cost as much memory traffic as short rows.
+    std::vector<index_t> order;
+    if (options_.passes.shuffle) {
+      order.reserve(static_cast<std::size_t>(n_examples_));
+      for (index_t i = 0; i < n; ++i)
+        if (weight(i) != 0.0) order.push_back(i);
+    }
+    std::optional<double> least;
+    if (options_.follows_loss) least = std::numeric_limits<double>::infinity();
+    fit_.record = run_passes(
+        n_examples_, std::move(order), options_.passes,
+        [&](std::span<const index_t> shuffled) { return pass(shuffled); }, least);
+    f_.settle_all();
+    fit_.state = std::move(f_).take(n_steps_);
+    for (const auto* values :
+         {&fit_.state.w, &fit_.state.b, &fit_.state.average_w, &fit_.state.average_b})
+      for (const double value : *values) require_finite(value);
+    return std::move(fit_);
+  }
+
+ private:
+  double weight(index_t i) const {
+    return task_.class_weight(i) * (problem_.weight.empty() ? 1.0 : problem_.weight[i]);
+  }
+
+  PassOutcome pass(std::span<const index_t> order) {
+    ++n_iter_;
+    mistakes_ = 0;
+    loss_ = 0.0;
+    if (options_.passes.shuffle) {
+      for (std::size_t t = 0; t < order.size(); ++t) {
+        if (t + kRowsAhead < order.size()) rows_.fetch(order[t + kRowsAhead]);
+        visit(order[t]);
+      }
+    } else {
+      for (index_t i = 0; i < static_cast<index_t>(task_.n_examples()); ++i) visit(i);
+    }
+    if (in_batch_ > 0) step();
+    return outcome();
+  }
+
+  void visit(index_t i) {
+    reader_.note(n_iter_);
+    const double c = weight(i);
+    if (c == 0.0) return;
+    if (problem_.penalty.l1 > 0.0) f_.settle(rows_, i);
+    const double m = task_.margin(f_, rows_, i);
+    require_finite(m);
+    const MarginLoss& loss = problem_.loss;
+    if (m > loss.margin) {
+      // Most rows of a perceptron, which goes through them at the speed of memory.
+      if (is_plain_) {
+        ++n_steps_;
+        return;
+      }
+    } else {
+      ++mistakes_;
+      loss_ += c * loss.value(m);
+      batch_.push_back(task_.update(i, c * loss.pull(m)));
+    }
+    if (++in_batch_ == batch_size_) step();
+  }
+
+  void step() {
+    const LinearPenalty& penalty = problem_.penalty;
+    const double eta = options_.step.at(++n_steps_);
+    if (penalty.l2 > 0.0) f_.shrink(std::max(0.0, 1.0 - eta * penalty.l2));
+    for (const Update& update : batch_) {
+      const double a = eta * update.amount / static_cast<double>(in_batch_);
+      f_.add(rows_, update.row, update.up, a);
+      if (update.down >= 0) f_.add(rows_, update.row, update.down, -a);
+      if (options_.records_updates) {
+        fit_.update_rows.push_back(update.row);
+        fit_.update_steps.push_back(n_steps_);
+      }
+    }
+    if (std::isfinite(options_.radius)) f_.project(options_.radius);
+    if (penalty.l1 > 0.0) f_.charge(eta * penalty.l1);
+    if (options_.average_from > 0 && n_steps_ >= options_.average_from) f_.count();
+    batch_.clear();
+    in_batch_ = 0;
+  }
+
+  PassOutcome outcome() {
+    const LinearPenalty& penalty = problem_.penalty;
+    const bool is_last = mistakes_ == 0 && penalty.is_none();
+    double measure = static_cast<double>(mistakes_);
+    const double n = static_cast<double>(n_examples_);
+    if (!problem_.validation_weight.empty()) {
+      measure = n * misclassified();
+    } else if (options_.follows_loss) {
+      f_.settle_all();
+      measure = loss_ + n * (penalty.l2 / 2.0 * f_.squared_norm() + penalty.l1 * f_.l1_norm());
+    }
+    return {mistakes_, measure, is_last};
+  }
+
+  // The share of the validation weight that f gets wrong.
+  double misclassified() {
+    f_.settle_all();
+    double wrong = 0.0, total = 0.0;
+    for (index_t i = 0; i < static_cast<index_t>(task_.n_examples()); ++i) {
+      reader_.note(n_iter_);
+      const double v = problem_.validation_weight[i];
+      if (v == 0.0) continue;
+      total += v;
+      if (!task_.is_right(i, task_.margin(f_, rows_, i))) wrong += v;
+    }
+    return total > 0.0 ? wrong / total : 0.0;
+  }
+
+  decltype(rows_of(std::declval<const View&>())) rows_;
+  Task task_;
+  const OnlineProblem& problem_;
+  const OnlineOptions& options_;
+  Reader<View> reader_;
+  index_t n_steps_;
+  LazyWeights f_;
+  OnlineFit fit_;
+  std::vector<Update> batch_;
+  bool is_plain_; // an example that asks for no update changes nothing
+  index_t batch_size_ = 1, in_batch_ = 0;
+  index_t n_examples_ = 0, n_iter_ = 0, mistakes_ = 0;
+  double loss_ = 0.0;
+};
+
+BinaryTask task_of(const BinaryLabels& labels) {
+  return BinaryTask(labels);
+}
+ClassTask task_of(const ClassLabels& labels) {
+  return ClassTask(labels);
+}
+
+void require_sizes(const OnlineProblem& problem, std::size_t n_weights, std::size_t n_offsets) {
+  std::visit(
+      [&](const auto& labels) {
+        const std::size_t n = labels.y.size();
+        require(static_cast<index_t>(n) == n_rows(problem.X) &&
+                    (problem.weight.empty() || problem.weight.size() == n) &&
+                    (problem.validation_weight.empty() || problem.validation_weight.size() == n),
+                "y and weights must have an element for every row");
+        const auto n_functions = static_cast<std::size_t>(task_of(labels).n_functions());
+        require(n_offsets == n_functions &&
+                    n_weights == n_functions * static_cast<std::size_t>(n_cols(problem.X)),
+                "the weights must have an element for every function and column");
+      },
+      problem.labels);
+}
+
+} // namespace
+
+OnlineFit train_online(const OnlineProblem& problem, const OnlineOptions& options,
+                       OnlineState start, Control& control) {
+  require_sizes(problem, start.w.size(), start.b.size());
+  require(start.n_averaged == 0 || (start.average_w.size() == start.w.size() &&
+                                    start.average_b.size() == start.b.size()),
+          "averages must have the shape of the weights");
+  return std::visit(
+      [&](const auto& view, const auto& labels) {
+        return Trainer(view, task_of(labels), problem, options, std::move(start), control).run();
+      },
+      problem.X, problem.labels);
+}
+
+double online_objective(const OnlineProblem& problem, const std::vector<double>& w,
+                        const std::vector<double>& b, bool is_mapped, Control& control) {
+  require_sizes(problem, w.size(), b.size());
+  const LazyWeights f({w, b, {}, {}, 0, 0}, {});
+  return std::visit(
+      [&](const auto& view, const auto& labels) {
+        Reader reader(view, is_mapped, false, control);
+        const auto rows = rows_of(view);
+        auto task = task_of(labels);
+        double sum = 0.0;
+        index_t n = 0;
+        for (index_t i = 0; i < view.rows; ++i) {
+          reader.note(0);
+          const double c =
+              task.class_weight(i) * (problem.weight.empty() ? 1.0 : problem.weight[i]);
+          if (c == 0.0) continue;
+          ++n;
+          sum += c * problem.loss.value(task.margin(f, rows, i));
+        }
+        return problem.penalty.l2 / 2.0 * f.squared_norm() + problem.penalty.l1 * f.l1_norm() +
+               (n == 0 ? 0.0 : sum / static_cast<double>(n));
+      },
+      problem.X, problem.labels);
+}
+
+} // namespace maxmargin

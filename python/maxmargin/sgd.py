@@ -1,0 +1,301 @@
+"""Linear classifiers by stochastic subgradient descent on the primal objective."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maxmargin import _core, _validation
+from maxmargin._online import Examples, OnlineLinear, Settings, weights_of
+from maxmargin._validation import ClassWeight
+from maxmargin._wording import counted
+from maxmargin.exceptions import ConvergenceWarning, compatible
+
+__all__ = ["SGDClassifier"]
+
+_LOSSES = {
+    "hinge": {"margin": 1.0, "is_squared": False},
+    "squared_hinge": {"margin": 1.0, "is_squared": True},
+    "perceptron": {"margin": 0.0, "is_squared": False},
+}
+_RULES = {
+    "optimal": "inverse_time",
+    "pegasos": "inverse_time",
+    "constant": "constant",
+    "invscaling": "power",
+}
+
+
+class SGDClassifier(OnlineLinear):
+    """A linear classifier trained by stochastic subgradient descent.
+
+    It goes towards the least value of
+
+        F(w, b) = alpha R(w) + 1/n sum_i c_i loss(y_i (w.x_i + b)),    y_i in {-1, +1},
+
+    where c_i is the weight of sample i and n the number of samples whose weight is not 0. R(w) is
+    1/2 ||w||^2 (`penalty='l2'`), ||w||_1 ('l1') or (1 - l1_ratio)/2 ||w||^2 + l1_ratio ||w||_1
+    ('elasticnet'); b has no penalty. The problem is that of a support vector machine with
+    C = 1 / (alpha n). A step of length eta_t takes one sample, or a batch of them:
+
+        w = (1 - eta_t alpha) w + eta_t c_i loss'_i y_i x_i,    b += eta_t c_i loss'_i y_i,
+
+    loss'_i being minus a subgradient of the loss at m = y_i (w.x_i + b); the l1 norm acts by
+    cumulative truncation [3]_. The perceptron is loss='perceptron', penalty=None,
+    learning_rate='constant', eta0=1, shuffle=False, tol=None.
+
+    Parameters
+    ----------
+    loss : {'hinge', 'squared_hinge', 'perceptron'}, default='hinge'
+        max(0, 1 - m), its square, or max(0, -m). With the square, whose slope grows, steps of
+        'optimal' and 'pegasos' may diverge: take 'constant' or 'invscaling' with a small `eta0`.
+    penalty : {'l2', 'l1', 'elasticnet'} or None, default='l2'
+    alpha : float, default=0.0001
+        Factor of the penalty, >= 0; > 0 where the learning rate is made of it.
+    l1_ratio : float, default=0.15
+        Share of the l1 norm in 'elasticnet', in [0, 1].
+    fit_intercept : bool, default=True
+        Whether there is a bias b.
+    max_iter : int, default=1000
+        Greatest number of passes, >= 1.
+    tol : float or None, default=0.001
+        Training stops when the objective as it was met in a pass (the mean loss of the samples when
+        they were read, and the penalty at the end) has not fallen by more than `tol` below the
+        least so far in `n_iter_no_change` passes in a row. With None, after `max_iter`.
+    shuffle : bool, default=True
+        Whether every pass takes the samples in a new random order, rather than as given.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of the orders; None takes a new one for every fit.
+    learning_rate : {'optimal', 'pegasos', 'constant', 'invscaling'}, default='optimal'
+        eta_t is 1 / (alpha (t + t0)) with Bottou's t0 = alpha^(-3/4) - 1 ('optimal', as in
+        scikit-learn); 1 / (alpha t) [1]_ ('pegasos'); eta0; or eta0 / t^power_t ('invscaling').
+        t counts steps from 1, over all passes, and goes on in `partial_fit` and with `warm_start`.
+    eta0 : float, default=0.01
+        Learning rate of 'constant' and 'invscaling', > 0.
+    power_t : float, default=0.5
+        Exponent of 'invscaling', a finite number.
+    early_stopping : bool, default=False
+        Whether a part of the data, the same share of every class, is kept out of training, and
+        `tol` is applied to the share of it that is misclassified. `tol=None` means 0.001 then.
+    validation_fraction : float, default=0.1
+        That part, in (0, 1).
+    n_iter_no_change : int, default=5
+        Passes without progress that `tol` allows, >= 1.
+    average : bool or int, default=False
+        Whether `coef_` and `intercept_` are means of w and b over the steps [2]_; a number >= 1 is
+        the step with which the mean begins.
+    batch_size : int or 'all', default=1
+        Samples in a step, >= 1; 'all' is the subgradient method on the whole data.
+    project : bool, default=False
+        Whether w is kept in the ball about 0 that holds the optimum, of radius
+        sqrt(mean c_i / alpha) [1]_; needs an l2 penalty. Costs n_features a step.
+    multi_class : {'ovr', 'crammer_singer'}, default='ovr'
+        With more than two classes, one problem for each class against the rest, or one for all,
+        with m = f_y - max of the others [4]_.
+    class_weight : dict, 'balanced' or None, default=None
+        Factors of c_i by class; 'balanced' is n_samples / (n_classes * count of the class). In a
+        problem of one class against several others, these have 1.
+    warm_start : bool, default=False
+        Whether `fit` goes on from the present weights, which must be for the same classes.
+    n_jobs : int or None, default=None
+        Threads, which share the one-vs-rest problems: None is OpenMP's default, -1 all cores. The
+        result does not depend on it.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Sorted labels.
+    coef_ : ndarray of float64, shape (1, n_features) or (n_classes, n_features)
+        w, or its average; with two classes that of classes_[1] against classes_[0].
+    intercept_ : ndarray of float64, shape (1,) or (n_classes,)
+        b, or its average.
+    objective_ : ndarray of float64, shape (n_problems,)
+        F at `coef_` and `intercept_`, evaluated after `fit` (not `partial_fit`); one
+        problem with two classes or 'crammer_singer', else one for each class. Samples that early
+        stopping kept out have no part in it.
+    n_iter_ : int
+        Passes; of several problems, the most that one of them took.
+    n_mistakes_ : ndarray of int64, shape (n_problems,)
+        Samples read at which m was not above the margin of the loss, 1 or 0.
+    mistakes_per_pass_ : list of ndarray of int64
+        One array for each problem.
+    converged_ : bool
+        Whether `tol` ended training, or a pass after which no other would change w.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Only where `X` has column names.
+
+    Notes
+    -----
+    scikit-learn's class of this name takes smaller steps in b for sparse data, counts the penalty
+    at every step for its stopping rule, and offers losses without a margin. For the exact optimum,
+    with a certificate, see `SVC` and the other machines.
+
+    References
+    ----------
+    .. [1] S. Shalev-Shwartz, Y. Singer, N. Srebro, A. Cotter, "Pegasos: primal estimated
+       sub-gradient solver for SVM", Mathematical Programming 127 (2011).
+    .. [2] B. T. Polyak, A. B. Juditsky, "Acceleration of stochastic approximation by averaging",
+       SIAM Journal on Control and Optimization 30 (1992).
+    .. [3] Y. Tsuruoka, J. Tsujii, S. Ananiadou, "Stochastic gradient descent training for
+       L1-regularized log-linear models with cumulative penalty", ACL (2009).
+    .. [4] K. Crammer, Y. Singer, "On the algorithmic implementation of multiclass kernel-based
+       vector machines", Journal of Machine Learning Research 2 (2001).
+
+    Examples
+    --------
+    >>> from maxmargin import SGDClassifier
+    >>> X, y = [[0.0], [1.0], [3.0], [4.0]], ["a", "a", "b", "b"]
+    >>> model = SGDClassifier(alpha=0.01, random_state=0).fit(X, y)
+    >>> model.predict([[-1.0], [5.0]]).tolist()
+    ['a', 'b']
+    """
+
+    def __init__(
+        self,
+        loss: str = "hinge",
+        *,
+        penalty: str | None = "l2",
+        alpha: float = 0.0001,
+        l1_ratio: float = 0.15,
+        fit_intercept: bool = True,
+        max_iter: int = 1000,
+        tol: float | None = 1e-3,
+        shuffle: bool = True,
+        random_state: Any = None,
+        learning_rate: str = "optimal",
+        eta0: float = 0.01,
+        power_t: float = 0.5,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        average: bool | int = False,
+        batch_size: int | str = 1,
+        project: bool = False,
+        multi_class: str = "ovr",
+        class_weight: ClassWeight = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.loss = loss
+        self.penalty = penalty
+        self.alpha = alpha
+        self.l1_ratio = l1_ratio
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.learning_rate = learning_rate
+        self.eta0 = eta0
+        self.power_t = power_t
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.average = average
+        self.batch_size = batch_size
+        self.project = project
+        self.multi_class = multi_class
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+
+    def _own_settings(self) -> Settings:
+        loss = _validation.check_choice("loss", self.loss, tuple(_LOSSES))
+        batch_size = 0
+        if not (isinstance(self.batch_size, str) and self.batch_size == "all"):
+            batch_size = _validation.check_integer("batch_size", self.batch_size, at_least=1)
+        projects = _validation.check_flag("project", self.project)
+        if projects and not self._penalties()[0] > 0:
+            raise ValueError("project=True needs an l2 penalty with alpha > 0")
+        return {
+            **_LOSSES[loss],
+            **self._step_size(),
+            "batch_size": batch_size,
+            # The weights of samples come in with the data.
+            "radius": math.sqrt(1.0 / self._penalties()[0]) if projects else math.inf,
+            "follows_loss": True,
+        }
+
+    def _step_size(self) -> Settings:
+        rate = _validation.check_choice("learning_rate", self.learning_rate, tuple(_RULES))
+        exponent = _validation.check_real("power_t", self.power_t)
+        eta0 = _validation.check_real("eta0", self.eta0, above=0)
+        step = {"rule": _RULES[rate], "eta0": eta0, "exponent": exponent}
+        if step["rule"] != "inverse_time":
+            return step
+        alpha = _validation.check_real("alpha", self.alpha, at_least=0)
+        if alpha == 0.0:
+            raise ValueError(f"alpha must be > 0 with learning_rate={rate!r}, which divides by it")
+        step["lambda_"] = alpha
+        # So that the first step is as long as w is expected to be, alpha^(-1/4).
+        step["offset"] = 0.0 if rate == "pegasos" else max(0.0, alpha**-0.75 - 1.0)
+        return step
+
+    def _train(
+        self,
+        examples: Examples,
+        validation_weight: NDArray[np.float64],
+        settings: Settings,
+        start: dict[str, NDArray[Any]] | None,
+    ) -> dict[str, Any]:
+        settings = {**settings, "radius": settings["radius"] * math.sqrt(_mean_weight(examples))}
+        return super()._train(examples, validation_weight, settings, start)
+
+    def _set_fit(
+        self, X: Any, examples: Examples, settings: Settings, result: dict[str, Any]
+    ) -> None:
+        super()._set_fit(X, examples, settings, result)
+        self.converged_ = all(
+            stalled or passes[-1] == 0 == settings["l2"] == settings["l1"]
+            for stalled, passes in zip(result["is_stalled"], self.mistakes_per_pass_, strict=True)
+        )
+        vars(self).pop("objective_", None)
+        if "objective" in result:
+            self.objective_: NDArray[np.float64] = result["objective"]
+
+    def _evaluate(
+        self, examples: Examples, settings: Settings, result: dict[str, Any]
+    ) -> dict[str, Any]:
+        coef, intercept = weights_of(result["state"])
+        objective = _core.online_objective(
+            examples.X,
+            examples.codes,
+            examples.given_weight(),
+            examples.class_weight,
+            examples.positive,
+            coef,
+            intercept,
+            examples.settings_of(settings),
+        )
+        return {"objective": objective}
+
+    def _warn(self, settings: Settings) -> None:
+        if self.converged_ or settings["tol"] is None:
+            return
+        warnings.warn(
+            f"{type(self).__name__} did not converge: the objective still fell by more than "
+            f"tol={settings['tol']:g} in the last of "
+            f"{counted(settings['max_iter'], 'pass', 'passes')}. Increase max_iter.",
+            compatible(ConvergenceWarning),
+            stacklevel=3,
+        )
+
+
+def _mean_weight(examples: Examples) -> float:
+    """Return the greatest mean of the c_i over the problems."""
+    if examples.weight is None and (examples.class_weight == 1.0).all():
+        return 1.0
+    weight = np.ones(len(examples.codes)) if examples.weight is None else examples.weight
+    n_examples = max(1, int(np.count_nonzero(weight)))
+    by_class = np.bincount(examples.codes, weights=weight, minlength=len(examples.classes))
+    if len(examples.positive) == 0:
+        return float(examples.class_weight @ by_class) / n_examples
+    of_positive = by_class[examples.positive]
+    of_rest, factor = examples.class_weight.T
+    means = (of_rest * (by_class.sum() - of_positive) + factor * of_positive) / n_examples
+    return float(means.max())
