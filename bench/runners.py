@@ -326,12 +326,28 @@ def linear(request, save):
     linear_fits.linear(request, save)
 
 
+def perceptron(request, save):
+    """Passes of the perceptron."""
+    import perceptron
+
+    perceptron.run(request, save)
+
+
+def stream(request, save):
+    """Training from a mapped file."""
+    import stream
+
+    stream.run(request, save)
+
+
 TASKS = {
     "fit": fit,
     "small_fits": small_fits,
     "formulation": formulation,
     "kernel_perceptron": kernel_perceptron,
     "linear": linear,
+    "perceptron": perceptron,
+    "stream": stream,
 }
 
 if __name__ == "__main__":

@@ -183,6 +183,17 @@ def test_linear_machines_are_compared_at_equal_objectives(bench, monkeypatch, tm
     assert theirs["objective"] <= ours["objective"] * (1 + 1e-4)
 
 
+@pytest.mark.parametrize("command", ["perceptron", "stream"])
+def test_quick_pass_of_online_training(bench, monkeypatch, tmp_path, command):
+    monkeypatch.setenv("PYTHONPATH", str(Path(maxmargin.__file__).parent.parent))
+    file = tmp_path / "out.json"
+    arguments = ["--quick", "--libraries", "maxmargin_f64", "--json", str(file)]
+    assert bench(command).main(arguments) == 0
+    for result in json.loads(file.read_text())["results"]:
+        (outcome,) = result["libraries"].values()
+        assert outcome["fit_seconds"] > 0
+
+
 def test_a_failing_library_is_reported_and_not_tried_again(bench, capsys, monkeypatch, tmp_path):
     monkeypatch.setenv("PYTHONPATH", str(Path(maxmargin.__file__).parent.parent))
     np.savez(tmp_path / "heart_scale.npz", X=np.full((4, 2), np.nan), y=[0, 1, 0, 1])

@@ -12,6 +12,7 @@ from io import StringIO
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import sklearn.linear_model
 import sklearn.svm
 from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_wine
@@ -21,7 +22,15 @@ from sklearn.preprocessing import StandardScaler
 
 import maxmargin.diagnostics
 import maxmargin.io
-from maxmargin import SVC, Cancelled, ConvergenceWarning, NotFittedError, _core
+from maxmargin import (
+    SVC,
+    Cancelled,
+    ConvergenceWarning,
+    NotFittedError,
+    Perceptron,
+    SGDClassifier,
+    _core,
+)
 from maxmargin.progress import ProgressLine
 from oracles import (
     overlapping,
@@ -172,6 +181,23 @@ def test_options_reach_the_core(monkeypatch):
 
 
 # -- manners ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("estimator", "missing"),
+    [
+        (Perceptron, {"verbose"}),
+        (SGDClassifier, {"verbose", "epsilon"}),
+    ],
+)
+def test_online_estimators_have_scikit_learns_parameters(estimator, missing):
+    theirs = getattr(sklearn.linear_model, estimator.__name__)().get_params()
+    ours = estimator().get_params()
+    assert set(theirs) - set(ours) == missing
+    differ = {name for name in set(theirs) & set(ours) if theirs[name] != ours[name]}
+    if estimator is Perceptron:  # Rosenblatt's rule is the default
+        differ -= {"shuffle", "tol", "random_state"}
+    assert differ == set()
 
 
 def test_parameters_are_scikit_learns_and_a_few_more():

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from maxmargin import SVC
-from maxmargin._validation import check_matrix, gamma_of
+from maxmargin._validation import check_labels, check_matrix, gamma_of
 from maxmargin.exceptions import DataConversionWarning
 from oracles import rng
 
@@ -37,6 +37,19 @@ def test_label_types_are_kept(kind):
     if kind != "int object":
         assert model.predict(X).dtype == labels.dtype
     assert model.score(X, labels[Y]) == plain.score(X, Y)
+
+
+@pytest.mark.parametrize("scale", [1, 1000, 10**6, 2**58])
+@pytest.mark.parametrize("dtype", [np.int64, np.int16, np.uint8, np.float64, np.float32, bool])
+def test_codes_are_those_of_sorted_labels(scale, dtype):
+    with np.errstate(invalid="ignore"):
+        labels = (scale * rng(1).integers(-2, 3, 60)).astype(np.int64).astype(dtype)
+    labels[:2] = [0, 1]
+    codes, classes = check_labels(labels, 60, "SVC")
+    expected, places = np.unique(labels, return_inverse=True)
+    np.testing.assert_array_equal(classes, expected)
+    np.testing.assert_array_equal(codes, places)
+    assert (classes.dtype, codes.dtype) == (labels.dtype, np.int64)
 
 
 def test_boolean_and_strided_labels():

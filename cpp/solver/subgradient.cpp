@@ -14,8 +14,8 @@ namespace {
 constexpr index_t kPollElements = 1 << 20;
 // Elements of a mapped file that are held at a time.
 constexpr index_t kHeldElements = 1 << 23;
-// Around a row that is read out of the blue, the system maps up to about this much (512 KB).
-constexpr index_t kFaultElements = 1 << 16;
+// Around a row that is read out of the blue, the system maps up to about this much (2 MB).
+constexpr index_t kFaultElements = 1 << 18;
 
 [[noreturn]] void throw_overflow() {
   throw NumericError("the weights overflow");

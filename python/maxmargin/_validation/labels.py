@@ -18,6 +18,7 @@ ClassWeight: TypeAlias = Mapping[Any, float] | str | None
 
 _LARGEST_TARGET = 1e150
 _LARGEST_RIDGE = 1e140
+_LARGEST_TABLE = 1 << 16
 
 
 def check_labels(y: Any, n_samples: int, owner: str) -> tuple[NDArray[np.int64], NDArray[Any]]:
@@ -29,13 +30,27 @@ def check_labels(y: Any, n_samples: int, owner: str) -> tuple[NDArray[np.int64],
         If `y` is missing, not one label for each sample, not discrete, holds NaN or one class only.
     """
     labels = column_of_labels(y, n_samples, owner)
-    classes, codes = np.unique(labels, return_inverse=True)
+    classes, codes = _classes_and_codes(labels)
     if len(classes) == 1:
         raise ValueError(
             f"{owner} needs samples of at least two classes, but y holds only one class: "
             f"{shown(classes[0])}"
         )
-    return codes.astype(np.int64).reshape(-1), classes
+    return codes, classes
+
+
+def _classes_and_codes(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return the sorted distinct labels, and the index of every label among them."""
+    if labels.dtype.kind in "biuf" and len(labels) > 0:
+        low, high = int(labels.min()), int(labels.max())
+        # A table of what lies between is faster than sorting, and smaller.
+        if high - low < _LARGEST_TABLE and max(abs(low), abs(high)) < 2**53:
+            places = labels.astype(np.int64) - low
+            is_present = np.bincount(places, minlength=high - low + 1) > 0
+            classes = (np.flatnonzero(is_present) + low).astype(labels.dtype)
+            return classes, (np.cumsum(is_present) - 1)[places]
+    classes, codes = np.unique(labels, return_inverse=True)
+    return classes, codes.astype(np.int64).reshape(-1)
 
 
 def check_classes(classes: Any) -> NDArray[Any]:
