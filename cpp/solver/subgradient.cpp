@@ -214,6 +214,7 @@ template <class View, class Task> class Trainer {
     const double eta = options_.step.at(++n_steps_);
     if (penalty.l2 > 0.0) f_.shrink(std::max(0.0, 1.0 - eta * penalty.l2));
     for (const Update& update : batch_) {
+      reader_.note(n_iter_);
       const double a = eta * update.amount / static_cast<double>(in_batch_);
       f_.add(rows_, update.row, update.up, a);
       if (update.down >= 0) f_.add(rows_, update.row, update.down, -a);
