@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -269,10 +270,11 @@ def test_convergence() -> None:
 
 def test_convergence_of_a_linear_machine() -> None:
     X, y = blobs(seed=2)
-    certificate = LinearSVC().fit(X, y).certificate_
-    ax = plotting.plot_convergence([{"n_iter": 1, "relative_gap": 0.5}], [certificate])
+    reached = LinearSVC().fit(X, y).certificate_
+    certificates = [replace(reached, n_iter=n, relative_gap=g) for n, g in ((9, 0.0), (7, 1e-5))]
+    ax = plotting.plot_convergence([{"n_iter": 1, "relative_gap": 0.5}], certificates)
     (gap,) = ax.get_lines()
-    assert list(gap.get_ydata()) == [0.5, certificate.relative_gap]
+    assert list(gap.get_ydata()) == [0.5, 1e-5]  # a gap of 0 has no place on the axis
     assert labels(ax) == ["relative gap"]
 
 
