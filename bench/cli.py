@@ -86,7 +86,7 @@ def list_of_sizes(text):
     return sorted({int(size) for size in text.split(",")})
 
 
-def parse(parser, arguments, choose=None):
+def parse(parser, arguments, choose=None, known=tuple(runners.LIBRARIES)):
     """Parsed and checked options; ``choose`` is the command's own choice of problems."""
     options = parser.parse_args(arguments)
     if sizes := vars(options).pop("cache_sizes", None):

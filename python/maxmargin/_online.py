@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from maxmargin import _core, _validation
 from maxmargin._mapped import is_mapped
-from maxmargin._mistake_driven import MistakeDriven, positive_classes
+from maxmargin._mistake_driven import MistakeDriven
+from maxmargin._one_vs_rest import positive_classes
 from maxmargin._sparse import CsrMatrix, Matrix, product
 from maxmargin._validation import ClassWeight
 

@@ -253,9 +253,9 @@ class Perceptron(FallsThrough, maxmargin.Perceptron, linear_model.Perceptron):  
         reason = "weights to start from are given" if start else self._why_not()
         return self._learn("fit", reason, X, y, sample_weight=sample_weight, **start)
 
-    def _warn_of_mistakes(self, max_iter: int) -> None:
+    def _warn_of_mistakes(self, max_iter: int, stacklevel: int = 3) -> None:
         if self.tol is not None:
-            super()._warn_of_mistakes(max_iter)
+            super()._warn_of_mistakes(max_iter, stacklevel + 1)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
         """Make a pass over samples, as scikit-learn's class does."""
