@@ -40,7 +40,7 @@ def parse_arguments(arguments):
     parser.set_defaults(tol=1e-4)
     parser.add_argument("--data", metavar="FOLDER", help="folder of npz files; --quick needs none")
     parser.add_argument("--only", metavar="NAMES", help="problems to run, separated by commas")
-    options = cli.parse(parser, arguments, LIBRARIES)
+    options = cli.parse(parser, arguments, known=LIBRARIES)
     if not options.quick and options.data is None:
         parser.error("--data FOLDER is needed unless --quick is given")
     return options

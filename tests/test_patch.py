@@ -185,7 +185,6 @@ FALLING = [
     ("NuSVR", {}, negative_weights(100), "sample_weight must not be negative"),
     ("OneClassSVM", {"gamma": 0.0}, {}, "gamma must be"),
     ("LinearSVC", {"multi_class": "crammer_singer", "random_state": 0}, {}, "multi_class must"),
-    ("Perceptron", {"penalty": "l2"}, {}, "has no penalty"),
     ("Perceptron", {"tol": 1e-3}, {}, "another rule of stopping"),
     ("Perceptron", {"tol": None, "warm_start": True}, {}, "warm_start=True"),
     ("Perceptron", {"tol": None}, {"coef_init": [1.0] * 4}, "weights to start from"),
@@ -261,12 +260,12 @@ def test_a_fit_that_both_refuse_raises_scikit_learns_error_and_keeps_the_model()
 
 
 def test_passes_go_on_with_the_class_that_began():
-    for params in ({"tol": None}, {"penalty": "l2", "tol": None}):
+    for params in ({"tol": None}, {"warm_start": True, "tol": None}):
         ours, theirs = _classes.Perceptron(**params), sklearn.linear_model.Perceptron(**params)
         for _ in range(3):
             ours.partial_fit(*TWO, classes=[0, 1])
             theirs.partial_fit(*TWO, classes=[0, 1])
-        assert hasattr(ours, "_original") == ("penalty" in params)
+        assert hasattr(ours, "_original") == ("warm_start" in params)
         assert ours.score(*TWO) == theirs.score(*TWO) == 1.0
         with pytest.raises(ValueError, match="has 2 features"):
             ours.partial_fit(X[:100, :2], y[:100])

@@ -30,6 +30,7 @@ from maxmargin import (
     NuSVR,
     OneClassSVM,
     Perceptron,
+    SGDClassifier,
     kernels,
 )
 
@@ -54,6 +55,7 @@ EXPECTED = {
     "LinearSVC": dict.fromkeys(EQUIVALENCE, TO_TOL),
     "LinearSVR": dict.fromkeys(EQUIVALENCE, TO_TOL),
     "Perceptron": dict.fromkeys(EQUIVALENCE, IN_ORDER),
+    "SGDClassifier": dict.fromkeys(EQUIVALENCE, IN_ORDER),
 }
 
 with warnings.catch_warnings():
@@ -62,7 +64,7 @@ with warnings.catch_warnings():
     scikit_learns_checks = estimator_checks.parametrize_with_checks(
         [
             SVC(), SVC(kernel="precomputed"), NuSVC(), SVR(), NuSVR(), OneClassSVM(), LinearSVC(),
-            LinearSVR(), Perceptron(), KernelPerceptron(),
+            LinearSVR(), Perceptron(), SGDClassifier(random_state=0), KernelPerceptron(),
         ],
         expected_failed_checks=lambda estimator: (
             {} if getattr(estimator, "kernel", None) == "precomputed"

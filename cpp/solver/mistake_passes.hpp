@@ -39,16 +39,15 @@ struct MistakeRecord {
   bool is_stalled = false;   // tol ended training
 };
 
-// Counts the mistakes of pass after pass, and tells when to end. `first_least` is the measure to
-// fall below in the first pass: all examples mistaken, unless given.
+// Records pass after pass, and tells when to end. `first_least` is the measure to fall below in the
+// first pass: all examples mistaken, unless given.
 class PassEnd {
  public:
   PassEnd(index_t n_examples, const PassOptions& options,
           std::optional<double> first_least = std::nullopt)
-      : options_(options), n_(static_cast<double>(n_examples)),
-        least_(first_least.value_or(n_)) {}
+      : options_(options), n_(static_cast<double>(n_examples)), least_(first_least.value_or(n_)) {}
 
-  // Returns whether another pass should follow the one that ended so.
+  // Returns whether another pass should follow this one.
   bool add(const PassOutcome& outcome) {
     record.mistakes_per_pass.push_back(outcome.mistakes);
     record.is_separated = outcome.mistakes == 0;
@@ -73,8 +72,7 @@ class PassEnd {
 };
 
 // Calls pass(order), which gives the PassOutcome of its n_examples or the number of mistakes, until
-// a pass is the last or the options end it. `order` is only shuffled here. `first_least` is that of
-// PassEnd.
+// a pass is the last or the options end it. `order` is only shuffled here.
 template <class Pass>
 MistakeRecord run_passes(index_t n_examples, std::vector<index_t> order, const PassOptions& options,
                          const Pass& pass, std::optional<double> first_least = std::nullopt) {

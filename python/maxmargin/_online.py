@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from maxmargin import _core, _validation
 from maxmargin._mapped import is_mapped
 from maxmargin._mistake_driven import MistakeDriven
-from maxmargin._one_vs_rest import positive_classes
+from maxmargin._one_vs_rest import class_factors, positive_classes
 from maxmargin._sparse import CsrMatrix, Matrix, product
 from maxmargin._validation import ClassWeight
 
@@ -276,10 +276,8 @@ class OnlineLinear(MistakeDriven):
         if len(classes) > 2 and self.multi_class == "crammer_singer":
             positive = np.zeros(0, dtype=np.int64)
         else:
-            # The factor of a class holds in its own problem; the rest has 1 where it is of several.
             positive = positive_classes(len(classes))
-            of_rest = weight[:1] if len(classes) == 2 else np.ones(len(classes))
-            weight = np.column_stack([of_rest, weight[positive]])
+            weight = class_factors(weight)
         return Examples(matrix, codes, classes, sample_weight, weight, positive)
 
     def _check_same_model(self, X: Any, matrix: Matrix, classes: NDArray[Any]) -> None:

@@ -236,6 +236,8 @@ class Perceptron(FallsThrough, maxmargin.Perceptron, linear_model.Perceptron):  
 
     _original_class = linear_model.Perceptron
     __init__ = linear_model.Perceptron.__init__
+    # Which scikit-learn's class does not have.
+    margin, average, voted, multi_class = 0.0, False, False, "ovr"
     decision_function = linear_model.Perceptron.decision_function
     predict = linear_model.Perceptron.predict
 
@@ -270,8 +272,6 @@ class Perceptron(FallsThrough, maxmargin.Perceptron, linear_model.Perceptron):  
         )
 
     def _why_not(self) -> str | None:
-        if self.penalty is not None:
-            return "maxmargin's Perceptron has no penalty"
         if self.tol is not None or self.early_stopping:
             return "maxmargin's Perceptron has another rule of stopping: tol is not None"
         if self.warm_start:
