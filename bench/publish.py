@@ -13,11 +13,12 @@ from pathlib import Path
 import cache_size
 import common
 import published
+from details import DETAILS
 
 BEGIN = "<!-- benchmarks: written by bench/publish.py from here -->"
 END = "<!-- benchmarks: to here -->"
 KEPT = "docs/benchmarks.json"
-BENCHMARKS = ("compare", *published.DETAILS)
+BENCHMARKS = ("compare", *DETAILS)
 
 # Long lists and texts of one machine that no table shows.
 NOT_KEPT = {"objective_per_machine", "violation_per_machine", "certificate", "data", "only"}
@@ -46,8 +47,8 @@ def parse_arguments(arguments):
         "files",
         metavar="FILE",
         nargs="*",
-        help=f"what compare.py (the first is shown in README.md), cache_size.py, small_fits.py or "
-        f"memory.py wrote with --json (default {KEPT})",
+        help=f"what compare.py (the first is shown in README.md) and {', '.join(DETAILS)} wrote "
+        f"with --json (default {KEPT})",
     )
     parser.add_argument(
         "--check",

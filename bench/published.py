@@ -7,13 +7,10 @@ settings and libraries are one group, whose problems are put together.
 import textwrap
 from dataclasses import dataclass, field
 
-import cache_size
 import chart
 import children
-import formulations
-import memory
 import report
-import small_fits
+from details import DETAILS
 
 OURS = "maxmargin_f64"
 
@@ -278,35 +275,6 @@ def _dot(result, outcome):
 
 # --- docs/benchmarks.md --------------------------------------------------------------------------
 
-DETAILS = {
-    "cache_size": (
-        "Cache size",
-        "Seconds of one fit by MB of cache, and the worst ratio of a time to the least time at any "
-        "smaller cache.",
-        ["![Seconds to train by size of the cache](cache_size.svg)"],
-        cache_size.table,
-    ),
-    "small_fits": (
-        "Small fits",
-        "Microseconds per fit, ten features, two overlapping classes, many fits in a loop.",
-        [],
-        small_fits.table,
-    ),
-    "formulations": (
-        "Regression, one class and nu",
-        "Seconds to train; ! marks a dual objective, recomputed in float64, that is worse by more "
-        "than 1e-4, and - a library that has no such machine of its own.",
-        [],
-        formulations.table,
-    ),
-    "memory": (
-        "Memory of a fit",
-        "MB that the resident size grows by during the fit, beside the float64 data and the cache.",
-        [],
-        memory.table,
-    ),
-}
-
 
 def full_page(runs):
     """docs/benchmarks.md: all tables of all runs."""
@@ -328,10 +296,10 @@ def full_page(runs):
         shown |= fits
     for run in runs:
         if run["benchmark"] in DETAILS:
-            title, text, pictures, table = DETAILS[run["benchmark"]]
+            detail = DETAILS[run["benchmark"]]
             where = _measured(run["machine"], run["settings"], runs[0]["machine"])
-            parts += [f"## {title}", f"{text} {where}", *pictures]
-            parts.append(report.markdown(table(run["results"])))
+            parts += [f"## {detail.title}", f"{detail.text} {where}", *detail.pictures]
+            parts.append(report.markdown(detail.table(run["results"])))
     return page(parts) + "\n"
 
 
