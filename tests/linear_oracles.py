@@ -38,3 +38,14 @@ def liblinear(X, y, solver, C=1.0, scaling=1.0, epsilon=0.0, tol=1e-8, weights="
         return W[:, order], b[order]
     sign = -1.0 if labels and labels[0] < labels[1] else 1.0
     return sign * W, sign * b
+
+
+def joint_objective(X, codes, W, b, C, scaling=1.0):
+    """Crammer and Singer's objective; W has a row for each class."""
+    values = np.asarray(X @ W.T) + b
+    samples = np.arange(len(codes))
+    own = values[samples, codes].copy()
+    values[samples, codes] = -np.inf
+    losses = np.maximum(0.0, 1.0 - (own - values.max(axis=1)))
+    bias = b / scaling if scaling else np.zeros(len(b))
+    return 0.5 * np.sum(W * W) + 0.5 * bias @ bias + np.sum(C * losses)

@@ -168,7 +168,7 @@ def test_a_cap_on_iterations_leaves_a_usable_model_and_warns(n_features, loss):
         ({"loss": "log"}, "loss must be one of 'hinge', 'squared_hinge', got 'log'"),
         ({"penalty": "l3"}, "penalty must be one of 'l1', 'l2'"),
         ({"dual": "maybe"}, "dual must be True or False"),
-        ({"multi_class": "ovo"}, "multi_class must be one of"),
+        ({"multi_class": "ovo"}, "multi_class must be one of 'ovr', 'crammer_singer', got 'ovo'"),
         ({"intercept_scaling": 0}, "intercept_scaling must be a number > 0, or inf"),
         ({"intercept_scaling": np.nan}, "intercept_scaling must be a number > 0, or inf"),
         ({"fit_intercept": 1}, "fit_intercept must be True or False"),

@@ -170,6 +170,20 @@ def test_a_search_over_parameters_that_fall_through_and_that_do_not():
     )
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_machine_of_all_classes_is_scikit_learns(n_classes):
+    some = y < n_classes
+    params = {"multi_class": "crammer_singer", "C": 0.1, "tol": 1e-8, "max_iter": 10**5}
+    ours, theirs = (
+        cls(**params, random_state=0).fit(X[some], y[some])
+        for cls in (_classes.LinearSVC, ORIGINALS["LinearSVC"])
+    )
+    assert ours.certificate_.converged
+    assert ours.coef_.shape == theirs.coef_.shape
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=2e-3)
+    np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=2e-3)
+
+
 # -- estimators that fall through ------------------------------------------------------------------
 
 
@@ -184,7 +198,6 @@ FALLING = [
     ("SVR", {"C": np.inf}, {}, "C must be a finite number"),
     ("NuSVR", {}, negative_weights(100), "sample_weight must not be negative"),
     ("OneClassSVM", {"gamma": 0.0}, {}, "gamma must be"),
-    ("LinearSVC", {"multi_class": "crammer_singer", "random_state": 0}, {}, "multi_class must"),
     ("Perceptron", {"tol": 1e-3}, {}, "another rule of stopping"),
     ("Perceptron", {"tol": None, "warm_start": True}, {}, "warm_start=True"),
     ("Perceptron", {"tol": None}, {"coef_init": [1.0] * 4}, "weights to start from"),

@@ -35,26 +35,50 @@ LinearOptions linear_options(double tol, index_t max_iter, double time_limit, st
   return options;
 }
 
-template <class Get> auto column(const std::vector<LinearSolution>& machines, const Get& get) {
+template <class Solution, class Get>
+auto column(const std::vector<Solution>& machines, const Get& get) {
   std::vector<std::decay_t<decltype(get(machines.front()))>> values;
-  for (const LinearSolution& machine : machines) values.push_back(get(machine));
+  for (const Solution& machine : machines) values.push_back(get(machine));
   return values;
 }
 
-// An array of every field, by machine.
-py::dict to_dict(const std::vector<LinearSolution>& machines, index_t n_features) {
-  std::vector<double> coef;
-  coef.reserve(machines.size() * static_cast<std::size_t>(n_features));
-  for (const LinearSolution& machine : machines)
-    coef.insert(coef.end(), machine.separator.w.begin(), machine.separator.w.end());
+// An array of every field, by machine, but for the weights.
+template <class Solution> py::dict outcomes(const std::vector<Solution>& machines) {
   py::dict d;
-  d["coef"] = to_numpy(std::move(coef), {static_cast<py::ssize_t>(machines.size()), n_features});
-  d["intercept"] = to_numpy(column(machines, [](auto& m) { return m.separator.b; }));
   d["primal_objective"] = to_numpy(column(machines, [](auto& m) { return m.primal_objective; }));
   d["dual_objective"] = to_numpy(column(machines, [](auto& m) { return m.dual_objective; }));
   d["n_iter"] = to_numpy(column(machines, [](auto& m) { return m.n_iter; }));
   d["seconds"] = to_numpy(column(machines, [](auto& m) { return m.seconds; }));
   d["stop_reason"] = column(machines, [](auto& m) { return name_of(m.stop_reason); });
+  return d;
+}
+
+void append(const LinearSeparator& separator, std::vector<double>& coef,
+            std::vector<double>& intercept) {
+  coef.insert(coef.end(), separator.w.begin(), separator.w.end());
+  intercept.push_back(separator.b);
+}
+
+py::dict to_dict(const std::vector<LinearSolution>& machines, index_t n_features) {
+  std::vector<double> coef, intercept;
+  coef.reserve(machines.size() * static_cast<std::size_t>(n_features));
+  for (const LinearSolution& machine : machines) append(machine.separator, coef, intercept);
+  py::dict d = outcomes(machines);
+  d["coef"] = to_numpy(std::move(coef), {static_cast<py::ssize_t>(machines.size()), n_features});
+  d["intercept"] = to_numpy(std::move(intercept));
+  return d;
+}
+
+py::dict to_dict(const std::vector<JointSolution>& machines, index_t n_classes,
+                 index_t n_features) {
+  std::vector<double> coef, intercept;
+  coef.reserve(machines.size() * static_cast<std::size_t>(n_classes * n_features));
+  for (const JointSolution& machine : machines)
+    for (const LinearSeparator& separator : machine.separators) append(separator, coef, intercept);
+  const auto n_machines = static_cast<py::ssize_t>(machines.size());
+  py::dict d = outcomes(machines);
+  d["coef"] = to_numpy(std::move(coef), {n_machines, n_classes, n_features});
+  d["intercept"] = to_numpy(std::move(intercept), {n_machines, n_classes});
   return d;
 }
 
@@ -99,6 +123,35 @@ py::dict linear_svc_fit(const py::object& X, const Array<std::int64_t>& y,
   return train(X, folds.size() * n_positive, C, formulation, options, callback, make);
 }
 
+// Task `fold` leaves out the samples of the fold; fold -1 leaves out none.
+py::dict joint_svc_fit(const py::object& X, const Array<std::int64_t>& y, index_t n_classes,
+                       const Array<double>& weight, const Array<std::int64_t>& fold_of,
+                       const Array<std::int64_t>& folds, const Array<double>& C,
+                       const LinearFormulation& formulation, const LinearOptions& options,
+                       const py::object& callback) {
+  const MatrixView view = matrix_view(X);
+  const index_t n = n_rows(view);
+  require(y.size() == n && weight.size() == n && fold_of.size() == n,
+          "y, weight and fold_of must have one element for every row of X");
+  for (const std::int64_t code : span_of(y))
+    require(code >= 0 && code < n_classes, "y must hold classes in [0, n_classes)");
+  const auto make = [&](index_t t) {
+    std::vector<double> factors(weight.data(), weight.data() + n);
+    const std::int64_t fold = folds.data()[t];
+    for (index_t i = 0; i < n; ++i)
+      if (fold >= 0 && fold_of.data()[i] == fold) factors[i] = 0.0;
+    return factors;
+  };
+  Control control(python_hook(callback));
+  std::vector<JointSolution> machines;
+  {
+    const py::gil_scoped_release nogil;
+    machines = train_joint(view, span_of(y), n_classes, folds.size(), make, span_of(C),
+                           formulation.intercept_scaling, options, control);
+  }
+  return to_dict(machines, n_classes, n_cols(view));
+}
+
 py::dict linear_svr_fit(const py::object& X, const Array<double>& targets,
                         const Array<double>& weight, const Array<double>& C,
                         const LinearFormulation& formulation, const LinearOptions& options,
@@ -133,6 +186,12 @@ void bind_linear(py::module_& m) {
         "Train a linear machine for every fold left out (-1: none), positive class against the "
         "rest, and C (svm/linear.hpp). factors are those of C for the rest and for the positive "
         "class, by problem.");
+
+  m.def("joint_svc_fit", &joint_svc_fit, py::arg("X"), py::arg("y"), py::arg("n_classes"),
+        py::arg("weight"), py::arg("fold_of"), py::arg("folds"), py::arg("C"),
+        py::arg("formulation"), py::arg("options"), py::arg("callback") = py::none(),
+        "Train a linear machine of all classes together for every fold left out (-1: none) and C "
+        "(solver/crammer_singer.hpp); of the formulation, intercept_scaling counts.");
 
   m.def("linear_svr_fit", &linear_svr_fit, py::arg("X"), py::arg("targets"), py::arg("weight"),
         py::arg("C"), py::arg("formulation"), py::arg("options"), py::arg("callback") = py::none(),

@@ -35,6 +35,12 @@ template <class V, class I> class CompactRows {
     for (index_t e = begins_[i]; e < begins_[i + 1]; ++e) w[columns_[e]] += term(e, a);
   }
 
+  // Calls visit(j, value) for every column that has a value in row i.
+  template <class Visit> void for_elements(index_t i, const Visit& visit) const {
+    for (index_t e = begins_[i]; e < begins_[i + 1]; ++e)
+      visit(static_cast<index_t>(columns_[e]), term(e, has_values ? 1.0 : value_));
+  }
+
   double square_norm(index_t i) const {
     if constexpr (has_values) {
       return sum_of_squares(std::span(values_.data() + begins_[i], size(i)));

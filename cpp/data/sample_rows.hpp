@@ -78,6 +78,13 @@ template <Real T, class I> class SparseRows {
   template <class Visit> void for_columns(index_t i, const Visit& visit) const {
     for (const I j : X_.row_indices(i)) visit(static_cast<index_t>(j));
   }
+  // Likewise, visit(j, value).
+  template <class Visit> void for_elements(index_t i, const Visit& visit) const {
+    const auto values = X_.row_values(i);
+    const auto columns = X_.row_indices(i);
+    for (std::size_t e = 0; e < values.size(); ++e)
+      visit(static_cast<index_t>(columns[e]), static_cast<double>(values[e]));
+  }
 
   void fetch(index_t i) const {
     prefetch_row(X_.row_values(i).data(), X_.row_values(i).size_bytes());

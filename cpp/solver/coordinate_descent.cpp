@@ -5,6 +5,7 @@
 #include "data/sample_rows.hpp"
 #include "solver/dual_state.hpp"
 #include "solver/face_descent.hpp"
+#include "solver/turn.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -28,21 +29,6 @@ constexpr int kFaceSteps = 20;
 constexpr double kLeastCurvature = 1e-200;
 // Passes after which w is summed up anew, so that the rounding of updates does not add up.
 constexpr index_t kPassesPerSum = 50;
-
-constexpr index_t kAside = std::numeric_limits<index_t>::max();
-
-// When a coordinate is visited next. One that was at rest is left alone for one pass, then for two,
-// and so on; one that moves has its turn in every pass.
-struct Turn {
-  static constexpr index_t kLongest = 8;
-  index_t next = 0;
-  index_t pause = 0;
-
-  void doze(bool is_at_rest, index_t pass) {
-    pause = is_at_rest ? std::min(pause + 1, kLongest) : 0;
-    next = pass + 1 + pause;
-  }
-};
 
 template <class Rows> class CoordinateDescent {
  public:
@@ -126,7 +112,7 @@ template <class Rows> class CoordinateDescent {
       const double u = state_.residual(c);
       const double rest = c.rest(u);
       if (rest > shrink_above_) {
-        turns_[k].next = kAside;
+        turns_[k].set_aside();
         continue;
       }
       seen.gap += c.gap(u);
@@ -162,7 +148,7 @@ template <class Rows> class CoordinateDescent {
     due_.clear();
     std::erase_if(active_, [&](index_t k) {
       if (turns_[k].next <= n_iter_) due_.push_back(k);
-      return turns_[k].next == kAside;
+      return turns_[k].is_aside();
     });
     random_.shuffle(due_);
   }
@@ -195,7 +181,7 @@ template <class Rows> class CoordinateDescent {
       gap_ += c.gap(u);
       const double rest = c.rest(u);
       if (rest <= shrink_above_) active_.push_back(static_cast<index_t>(k));
-      if (rest < 0.0 || turns_[k].next == kAside) turns_[k] = {};
+      if (rest < 0.0 || turns_[k].is_aside()) turns_[k] = {};
     }
     const double penalty = state_.half_square_norm();
     primal_ = penalty + losses;

@@ -53,11 +53,7 @@ struct LinearOptions {
 
 // By weak duality the least value of the problem lies in [-dual_objective, primal_objective]; both
 // are evaluated in float64 at the end.
-struct LinearSolution {
-  LinearSeparator separator;
-  // The dual variables, by sample, in signed form: w = sum_i beta_i x_i with penalty l2. They serve
-  // as a start for another C.
-  std::vector<double> beta;
+struct LinearOutcome {
   double primal_objective = 0.0;
   double dual_objective = 0.0; // minimised, as everywhere
   index_t n_iter = 0;
@@ -65,6 +61,13 @@ struct LinearSolution {
   StopReason stop_reason = StopReason::converged;
 
   double duality_gap() const { return primal_objective + dual_objective; }
+};
+
+struct LinearSolution : LinearOutcome {
+  LinearSeparator separator;
+  // The dual variables, by sample, in signed form: w = sum_i beta_i x_i with penalty l2. They serve
+  // as a start for another C.
+  std::vector<double> beta;
 };
 
 } // namespace maxmargin

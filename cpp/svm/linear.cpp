@@ -86,6 +86,20 @@ class Solver {
   std::optional<Columns> columns_;
 };
 
+// Fills `solutions` with those for every C, each from the one before it: solve(C_i, start).
+template <class Solution, class Solve>
+void follow(std::span<const double> weight, std::span<const double> C,
+            std::span<Solution> solutions, const Solve& solve) {
+  std::vector<double> upper(weight.size()), start;
+  for (std::size_t c = 0; c < C.size(); ++c) {
+    std::transform(weight.begin(), weight.end(), upper.begin(),
+                   [&](double factor) { return C[c] * factor; });
+    solutions[c] = solve(upper, start);
+    start = std::move(solutions[c].beta);
+    solutions[c].beta.clear();
+  }
+}
+
 } // namespace
 
 std::vector<LinearSolution> train_linear(const MatrixView& X, index_t n_tasks,
@@ -93,15 +107,12 @@ std::vector<LinearSolution> train_linear(const MatrixView& X, index_t n_tasks,
                                          std::span<const double> C,
                                          const LinearFormulation& formulation,
                                          const LinearOptions& options, Control& control) {
-  const auto n_penalties = static_cast<index_t>(C.size());
-  std::vector<LinearSolution> solutions(static_cast<std::size_t>(n_tasks * n_penalties));
+  const std::size_t n_penalties = C.size();
+  std::vector<LinearSolution> solutions(static_cast<std::size_t>(n_tasks) * n_penalties);
   const Solver solver(X, formulation);
   parallel_for(n_tasks, thread_count(options.threads), [&](index_t t, int) {
     const LinearTask task = make(t);
-    std::vector<double> upper(task.weight.size()), start;
-    for (index_t c = 0; c < n_penalties; ++c) {
-      std::transform(task.weight.begin(), task.weight.end(), upper.begin(),
-                     [&](double weight) { return C[c] * weight; });
+    const auto solve = [&](std::span<const double> upper, std::span<const double> start) {
       const LinearProblem problem{X,
                                   task.y,
                                   upper,
@@ -112,11 +123,29 @@ std::vector<LinearSolution> train_linear(const MatrixView& X, index_t n_tasks,
       LinearOptions of_task = options;
       of_task.start = start;
       of_task.threads = n_tasks > 1 ? 1 : options.threads;
-      LinearSolution& solution = solutions[t * n_penalties + c];
-      solution = solver.solve(problem, of_task, control);
-      start = std::move(solution.beta);
-      solution.beta.clear();
-    }
+      return solver.solve(problem, of_task, control);
+    };
+    follow(task.weight, C, std::span(solutions).subspan(t * n_penalties, n_penalties), solve);
+  });
+  return solutions;
+}
+
+std::vector<JointSolution> train_joint(const MatrixView& X, std::span<const index_t> y,
+                                       index_t n_classes, index_t n_tasks,
+                                       const std::function<std::vector<double>(index_t)>& make,
+                                       std::span<const double> C, double intercept_scaling,
+                                       const LinearOptions& options, Control& control) {
+  const std::size_t n_penalties = C.size();
+  std::vector<JointSolution> solutions(static_cast<std::size_t>(n_tasks) * n_penalties);
+  const CompactSamples samples(X);
+  parallel_for(n_tasks, thread_count(options.threads), [&](index_t t, int) {
+    const auto solve = [&](std::span<const double> upper, std::span<const double> start) {
+      LinearOptions of_task = options;
+      of_task.start = start;
+      return solve_crammer_singer(samples, {X, y, n_classes, upper, intercept_scaling}, of_task,
+                                  control);
+    };
+    follow(make(t), C, std::span(solutions).subspan(t * n_penalties, n_penalties), solve);
   });
   return solutions;
 }

@@ -2,6 +2,7 @@
 
 #include "base/control.hpp"
 #include "data/views.hpp"
+#include "solver/crammer_singer.hpp"
 #include "solver/linear_problem.hpp"
 
 #include <functional>
@@ -33,5 +34,13 @@ std::vector<LinearSolution> train_linear(const MatrixView& X, index_t n_tasks,
                                          std::span<const double> C,
                                          const LinearFormulation& formulation,
                                          const LinearOptions& options, Control& control);
+
+// Trains a machine of all classes together for every task and every C, likewise. make(t) returns
+// the factors of C by sample.
+std::vector<JointSolution> train_joint(const MatrixView& X, std::span<const index_t> y,
+                                       index_t n_classes, index_t n_tasks,
+                                       const std::function<std::vector<double>(index_t)>& make,
+                                       std::span<const double> C, double intercept_scaling,
+                                       const LinearOptions& options, Control& control);
 
 } // namespace maxmargin

@@ -173,6 +173,18 @@ def linear_svc_fit(
     options: LinearOptions,
     callback: Callable[[dict[str, Any]], Any] | None = None,
 ) -> dict[str, Any]: ...
+def joint_svc_fit(
+    X: Any,
+    y: NDArray[np.int64],
+    n_classes: int,
+    weight: NDArray[np.float64],
+    fold_of: NDArray[np.int64],
+    folds: NDArray[np.int64],
+    C: NDArray[np.float64],
+    formulation: LinearFormulation,
+    options: LinearOptions,
+    callback: Callable[[dict[str, Any]], Any] | None = None,
+) -> dict[str, Any]: ...
 def linear_svr_fit(
     X: Any,
     targets: NDArray[np.float64],

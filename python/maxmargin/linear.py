@@ -16,6 +16,8 @@ from maxmargin._validation import Callback, ClassWeight
 
 __all__ = ["LinearSVC"]
 
+MULTI_CLASS = ("ovr", "crammer_singer")
+
 Classifier = TypeVar("Classifier", bound="LinearSVC")
 
 
@@ -28,6 +30,7 @@ class ClassProblem(NamedTuple):
     class_weight: NDArray[np.float64]
     weight: NDArray[np.float64]
     formulation: _core.LinearFormulation
+    is_joint: bool
     training: LinearTraining
 
     def check_weights(self, C: float) -> None:
@@ -41,20 +44,45 @@ class ClassProblem(NamedTuple):
         fold_of: NDArray[np.int64] | None = None,
         folds: NDArray[np.int64] | None = None,
     ) -> dict[str, Any]:
-        """Return what the core finds for every fold left out (none), class and C, in that order."""
-        return _core.linear_svc_fit(
+        """Return what the core finds for every fold left out (none), class and C, in that order.
+
+        The machines of all classes together have weights of shape (n_classes, n_features) each.
+        """
+        fold_of = np.zeros(len(self.codes), dtype=np.int64) if fold_of is None else fold_of
+        folds = np.array([-1]) if folds is None else folds
+        n_classes = len(self.classes)
+        if self.is_joint and n_classes > 2:
+            return _core.joint_svc_fit(
+                self.matrix,
+                self.codes,
+                n_classes,
+                self.weight * self.class_weight[self.codes],
+                fold_of,
+                folds,
+                Cs,
+                self.formulation,
+                self.training.options,
+                callback,
+            )
+        # Of two classes, w_1 = -w_0 at the least value: w = w_1 - w_0 solves the problem of the
+        # hinge loss with 2 C, whose objective is twice that of both.
+        scale = 2.0 if self.is_joint else 1.0
+        result = _core.linear_svc_fit(
             self.matrix,
             self.codes,
             self.weight,
-            positive_classes(len(self.classes)),
-            class_factors(self.class_weight),
-            np.zeros(len(self.codes), dtype=np.int64) if fold_of is None else fold_of,
-            np.array([-1]) if folds is None else folds,
+            positive_classes(n_classes),
+            scale * class_factors(self.class_weight),
+            fold_of,
+            folds,
             Cs,
             self.formulation,
             self.training.options,
             callback,
         )
+        for name in ("primal_objective", "dual_objective"):
+            result[name] /= scale
+        return result
 
 
 def part_of(result: dict[str, Any], machines: slice) -> dict[str, Any]:
@@ -63,7 +91,7 @@ def part_of(result: dict[str, Any], machines: slice) -> dict[str, Any]:
 
 
 class LinearSVC(LinearMachine, OneVsRestClassifier):
-    """Linear support vector classification, one class against the rest.
+    """Linear support vector classification, one class against the rest or all together.
 
     Solves, with y_i in {-1, +1} and f(x) = w.x + b,
 
@@ -74,6 +102,12 @@ class LinearSVC(LinearMachine, OneVsRestClassifier):
     and in scikit-learn; it vanishes as s grows, and ``intercept_scaling=numpy.inf`` solves the
     problem without it, whose b is that of `SVC`. Training ends when the duality gap proves that the
     objective is within `tol` of its least value, relative to it; `certificate_` tells the gap.
+
+    With ``multi_class='crammer_singer'`` there is one problem of all classes m, with f_m(x) =
+    w_m.x + b_m for each [4]_:
+
+        min sum over m of (1/2 ||w_m||^2 + 1/2 (b_m / s)^2)
+            + sum of C_i max(0, 1 - (f of the class of x_i - the greatest f of another))
 
     Parameters
     ----------
@@ -89,16 +123,19 @@ class LinearSVC(LinearMachine, OneVsRestClassifier):
         Tolerance on the duality gap, relative to the primal objective, > 0.
     C : float, default=1.0
         Penalty of the loss, > 0; C_i is C times the weights of the sample and of its class.
-    multi_class : {'ovr'}, default='ovr'
-        With more than two classes, one machine for each class against the rest.
+    multi_class : {'ovr', 'crammer_singer'}, default='ovr'
+        With more than two classes, 'ovr' is one machine for each class against the rest and
+        'crammer_singer' one for all of them together, which has no use for `penalty` and `loss`
+        and ignores them, as in scikit-learn. Of two classes it has w = w_1 - w_0, which is that of
+        the hinge loss with 2 C.
     fit_intercept : bool, default=True
         Whether there is a bias b.
     intercept_scaling : float, default=1.0
-        The s above, > 0; ``numpy.inf`` leaves b without a penalty.
+        The s above, > 0; ``numpy.inf`` leaves b without a penalty (only with 'ovr').
     class_weight : dict, 'balanced' or None, default=None
         Factors of C_i by class; 'balanced' is n_samples / (n_classes * count of the class). With
-        more than two classes, the factor of a class holds in its own problem, where the rest has 1
-        (LIBLINEAR's rule).
+        more than two classes and 'ovr', the factor of a class holds in its own problem, where the
+        rest has 1 (LIBLINEAR's rule).
     verbose : int, default=0
         Whether to show progress on stderr.
     random_state : int, numpy Generator, RandomState or None, default=None
@@ -144,6 +181,10 @@ class LinearSVC(LinearMachine, OneVsRestClassifier):
        JMLR 2 (2001): the interior point method for many more samples than features.
     .. [3] S. S. Keerthi, D. DeCoste, "A modified finite Newton method for fast solution of large
        scale linear SVMs", JMLR 6 (2005): the squared losses there.
+    .. [4] K. Crammer, Y. Singer, "On the algorithmic implementation of multiclass kernel-based
+       vector machines", JMLR 2 (2001).
+    .. [5] S. S. Keerthi, S. Sundararajan, K.-W. Chang, C.-J. Hsieh, C.-J. Lin, "A sequential dual
+       method for large scale multi-class linear SVMs", KDD 2008: the solver of [4]_.
 
     Examples
     --------
@@ -274,29 +315,41 @@ class LinearSVC(LinearMachine, OneVsRestClassifier):
 
     def _prepare(self, X: Any, y: Any, sample_weight: Any) -> ClassProblem:
         owner = type(self).__name__
-        training, formulation = self._check_training(), self._check_formulation()
+        training = self._check_training()
+        is_joint = (
+            _validation.check_choice("multi_class", self.multi_class, MULTI_CLASS)
+            == "crammer_singer"
+        )
+        formulation = self._check_formulation(is_joint)
         matrix = self._matrix_to_fit(X)
         codes, classes = _validation.check_labels(y, matrix.shape[0], owner)
         class_weight = _validation.check_class_weight(self.class_weight, classes, codes)
         weight = _validation.check_sample_weight(sample_weight, matrix.shape[0])
-        return ClassProblem(matrix, codes, classes, class_weight, weight, formulation, training)
+        return ClassProblem(
+            matrix, codes, classes, class_weight, weight, formulation, is_joint, training
+        )
 
     def _set_machines(self, X: Any, problem: ClassProblem, result: dict[str, Any]) -> None:
         self.classes_ = problem.classes
-        self.coef_ = result["coef"]
-        self.intercept_ = result["intercept"]
+        self.coef_ = result["coef"].reshape(-1, problem.matrix.shape[1])
+        self.intercept_ = result["intercept"].reshape(-1)
         self._record_features(X, problem.matrix.shape[1])
 
-    def _check_formulation(self) -> _core.LinearFormulation:
+    def _check_formulation(self, is_joint: bool) -> _core.LinearFormulation:
         penalty = _validation.check_choice("penalty", self.penalty, ("l1", "l2"))
         loss = _validation.check_choice("loss", self.loss, ("hinge", "squared_hinge"))
         if self.dual != "auto":
             _validation.check_flag("dual", self.dual)
-        _validation.check_choice("multi_class", self.multi_class, ("ovr",))
+        scaling = self._check_intercept_scaling()
+        if is_joint:
+            if np.isinf(scaling):
+                raise ValueError(
+                    "intercept_scaling must be a finite number > 0 with "
+                    "multi_class='crammer_singer', got inf"
+                )
+            penalty, loss = "l2", "hinge"
         if penalty == "l1" and loss == "hinge":
             raise ValueError(
                 "penalty='l1' is available with loss='squared_hinge' only, got loss='hinge'"
             )
-        return _core.LinearFormulation(
-            loss=loss, penalty=penalty, intercept_scaling=self._check_intercept_scaling()
-        )
+        return _core.LinearFormulation(loss=loss, penalty=penalty, intercept_scaling=scaling)

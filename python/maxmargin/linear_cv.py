@@ -164,9 +164,13 @@ def _scores(
 ) -> NDArray[np.float64]:
     """Return the accuracy on the samples held out, by fold and C."""
     scores = np.empty((n_folds, n_grid))
-    shape = (n_folds, -1, n_grid)
-    coef = found["coef"].reshape(*shape, problem.matrix.shape[1])
-    intercept = found["intercept"].reshape(shape)
+    coef, intercept = found["coef"], found["intercept"]
+    if coef.ndim == 3:  # machines of all classes together
+        coef = coef.reshape(n_folds, n_grid, *coef.shape[1:]).swapaxes(1, 2)
+        intercept = intercept.reshape(n_folds, n_grid, -1).swapaxes(1, 2)
+    else:
+        coef = coef.reshape(n_folds, -1, n_grid, coef.shape[1])
+        intercept = intercept.reshape(n_folds, -1, n_grid)
     for fold in range(n_folds):
         out = np.flatnonzero(fold_of == fold)
         held_out = take_rows(problem.matrix, out)

@@ -217,6 +217,8 @@ class LinearSVC(_LinearMachine, maxmargin.LinearSVC, svm.LinearSVC):  # type: ig
     _loss_of_the_dual = "hinge"
 
     def _why_not(self) -> str | None:
+        if self.multi_class == "crammer_singer":  # whatever the penalty, the loss and dual
+            return None
         if self.penalty == "l1" and self.dual is True:
             return "scikit-learn refuses penalty='l1' with dual=True"
         return super()._why_not()
