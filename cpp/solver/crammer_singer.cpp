@@ -30,10 +30,11 @@ constexpr index_t kPatience = 20;
 constexpr index_t kPassesPerSum = 50;
 
 // The theta at which the sum of max(0, values - theta) is `total` > 0; the greatest of the values,
-// where rounding leaves none above it. Every round drops values that are below, so that it ends.
+// where rounding leaves none above it. Every round but the last drops values that are not above
+// theta, so that it ends even where rounding lets theta fall.
 double simplex_threshold(std::span<const double> values, double total) {
   double theta = -kInfinity;
-  std::size_t n_before = 0;
+  std::size_t n_before = values.size() + 1;
   while (true) {
     double sum = 0.0;
     std::size_t n_above = 0;
@@ -42,7 +43,7 @@ double simplex_threshold(std::span<const double> values, double total) {
       sum += value;
       ++n_above;
     }
-    if (n_above == n_before || n_above == 0) return theta;
+    if (n_above >= n_before || n_above == 0) return theta;
     theta = (sum - total) / static_cast<double>(n_above);
     n_before = n_above;
   }
