@@ -294,7 +294,7 @@ def test_limits_leave_a_usable_machine(loss):
 @pytest.mark.parametrize("loss", LOSSES)
 def test_a_callback_ends_a_fit(loss):
     X, y = noisy(3000, 10, seed=15)
-    X, y = np.tile(X, (100, 2)), np.tile(y, 100)
+    X, y = np.tile(X, (100, 5)), np.tile(y, 100)  # enough for several looks at the callback
     with pytest.raises(_core.Cancelled):
         fit(X, y, 1.0, loss, tol=1e-14, callback=lambda _: True)
 
