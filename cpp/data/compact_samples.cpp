@@ -1,14 +1,17 @@
 #include "data/compact_samples.hpp"
 
+#include "base/parallel.hpp"
+#include "data/feature_order.hpp"
+
 #include <algorithm>
 #include <limits>
-#include <numeric>
 
 namespace maxmargin {
 namespace {
 
 // Above this share of elements that are not zero, dense rows are read faster as they are.
 constexpr double kDensest = 0.25;
+constexpr index_t kGrain = 256; // rows that a thread copies at the least
 
 // Calls use(column, value) for the elements of row i that are not zero.
 template <Real T, class Use> void for_row(const DenseView<T>& X, index_t i, const Use& use) {
@@ -26,9 +29,9 @@ void for_row(const CsrView<T, I>& X, index_t i, const Use& use) {
 
 // What decides how the values are kept.
 struct Census {
-  std::vector<index_t> count; // by feature
-  index_t n_elements = 0;
-  double first = 1.0; // value
+  std::vector<index_t> count;  // by feature
+  std::vector<index_t> begins; // of every row among the elements, and their number
+  double first = 1.0;          // value
   bool is_same = true;
   bool fits_float = true;
 };
@@ -36,19 +39,25 @@ struct Census {
 template <class View> Census census_of(const View& X) {
   Census census;
   census.count.assign(static_cast<std::size_t>(X.cols), 0);
-  for (index_t i = 0; i < X.rows; ++i)
+  census.begins.assign(1, 0);
+  census.begins.reserve(static_cast<std::size_t>(X.rows) + 1);
+  index_t n_elements = 0;
+  for (index_t i = 0; i < X.rows; ++i) {
     for_row(X, i, [&](index_t j, auto value) {
-      if (census.n_elements++ == 0) census.first = static_cast<double>(value);
+      if (n_elements++ == 0) census.first = static_cast<double>(value);
       ++census.count[j];
       census.is_same &= static_cast<double>(value) == census.first;
       census.fits_float &= static_cast<decltype(value)>(static_cast<float>(value)) == value;
     });
+    census.begins.push_back(n_elements);
+  }
   return census;
 }
 
 } // namespace
 
-CompactSamples::CompactSamples(const MatrixView& X) : rows_(X), n_features_(n_cols(X)) {
+CompactSamples::CompactSamples(const MatrixView& X, int threads)
+    : rows_(X), n_features_(n_cols(X)), threads_(thread_count(threads)) {
   std::visit(
       [&](const auto& view) {
         row_elements_ = n_stored(view) / std::max<index_t>(1, view.rows);
@@ -58,48 +67,41 @@ CompactSamples::CompactSamples(const MatrixView& X) : rows_(X), n_features_(n_co
 }
 
 template <class View> void CompactSamples::compact(const View& X) {
-  const Census census = census_of(X);
+  Census census = census_of(X);
+  const index_t n_elements = census.begins.back();
   const double places = static_cast<double>(X.rows) * static_cast<double>(X.cols);
-  if (is_dense<View> && static_cast<double>(census.n_elements) > kDensest * places) return;
-  std::vector<std::int32_t> features(census.count.size());
-  std::iota(features.begin(), features.end(), 0);
-  std::stable_sort(features.begin(), features.end(), [&](std::int32_t a, std::int32_t b) {
-    return census.count[a] > census.count[b];
-  });
-  number_.assign(features.size(), -1);
+  if (is_dense<View> && static_cast<double>(n_elements) > kDensest * places) return;
+  number_.assign(census.count.size(), -1);
   n_features_ = 0;
-  for (const std::int32_t feature : features)
+  for (const index_t feature : by_falling_count(census.count))
     if (census.count[feature] > 0) number_[feature] = static_cast<std::int32_t>(n_features_++);
-  row_elements_ = census.n_elements / std::max<index_t>(1, X.rows);
+  row_elements_ = n_elements / std::max<index_t>(1, X.rows);
   if (census.is_same && n_features_ <= std::numeric_limits<std::uint16_t>::max())
-    copy<SameValue, std::uint16_t>(X, census.first);
+    copy<SameValue, std::uint16_t>(X, std::move(census.begins), census.first);
   else if (census.is_same)
-    copy<SameValue, std::int32_t>(X, census.first);
+    copy<SameValue, std::int32_t>(X, std::move(census.begins), census.first);
   else if (census.fits_float)
-    copy<float, std::int32_t>(X, 1.0);
+    copy<float, std::int32_t>(X, std::move(census.begins), 1.0);
   else
-    copy<double, std::int32_t>(X, 1.0);
+    copy<double, std::int32_t>(X, std::move(census.begins), 1.0);
 }
 
-template <class V, class I, class View> void CompactSamples::copy(const View& X, double value) {
+template <class V, class I, class View>
+void CompactSamples::copy(const View& X, std::vector<index_t> begins, double value) {
   CompactRows<V, I> rows;
   rows.value_ = value;
-  rows.begins_.reserve(static_cast<std::size_t>(X.rows) + 1);
-  rows.begins_.push_back(0);
-  for (index_t i = 0; i < X.rows; ++i) {
-    index_t end = rows.begins_.back();
-    for_row(X, i, [&](index_t, auto) { ++end; });
-    rows.begins_.push_back(end);
-  }
+  rows.begins_ = std::move(begins);
   rows.columns_ = AlignedBuffer<I>(rows.begins_.back());
   if constexpr (rows.has_values) rows.values_ = AlignedBuffer<V>(rows.begins_.back());
-  index_t e = 0;
-  for (index_t i = 0; i < X.rows; ++i)
-    for_row(X, i, [&](index_t j, auto x) {
-      rows.columns_[e] = static_cast<I>(number_[j]);
-      if constexpr (CompactRows<V, I>::has_values) rows.values_[e] = static_cast<V>(x);
-      ++e;
-    });
+  parallel_ranges(X.rows, kGrain, threads_, [&](index_t begin, index_t end, int) {
+    index_t e = rows.begins_[begin];
+    for (index_t i = begin; i < end; ++i)
+      for_row(X, i, [&](index_t j, auto x) {
+        rows.columns_[e] = static_cast<I>(number_[j]);
+        if constexpr (CompactRows<V, I>::has_values) rows.values_[e] = static_cast<V>(x);
+        ++e;
+      });
+  });
   rows_ = std::move(rows);
 }
 

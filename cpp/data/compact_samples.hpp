@@ -79,7 +79,8 @@ template <class V, class I> class CompactRows {
 // lie close together. Others stay where the caller has them, who keeps them alive.
 class CompactSamples {
  public:
-  explicit CompactSamples(const MatrixView& X);
+  // Copies on so many threads; 0: OpenMP's default.
+  explicit CompactSamples(const MatrixView& X, int threads = 0);
 
   index_t n_features() const { return n_features_; }
 
@@ -106,7 +107,8 @@ class CompactSamples {
 
  private:
   template <class View> void compact(const View& X);
-  template <class V, class I, class View> void copy(const View& X, double value);
+  template <class V, class I, class View>
+  void copy(const View& X, std::vector<index_t> begins, double value);
 
   std::variant<MatrixView, CompactRows<float, std::int32_t>, CompactRows<double, std::int32_t>,
                CompactRows<SameValue, std::uint16_t>, CompactRows<SameValue, std::int32_t>>
@@ -114,6 +116,7 @@ class CompactSamples {
   std::vector<std::int32_t> number_; // of every feature; empty: their own
   index_t n_features_ = 0;
   index_t row_elements_ = 0;
+  int threads_;
 };
 
 } // namespace maxmargin

@@ -1,10 +1,11 @@
 #include "data/feature_order.hpp"
 
 #include "base/error.hpp"
-#include "base/random.hpp"
 #include "data/scaling.hpp"
 
+#include <algorithm>
 #include <limits>
+#include <numeric>
 
 namespace maxmargin {
 namespace {
@@ -21,6 +22,18 @@ constexpr std::int32_t kMostHead = 1 << 14;
 
 } // namespace
 
+// A counting sort: counts are at most the number of samples, and small for most features.
+std::vector<index_t> by_falling_count(std::span<const index_t> count) {
+  const index_t largest = count.empty() ? 0 : *std::ranges::max_element(count);
+  std::vector<index_t> place(static_cast<std::size_t>(largest) + 2, 0); // of the next such count
+  for (const index_t c : count) ++place[largest - c + 1];
+  std::partial_sum(place.begin(), place.end(), place.begin());
+  std::vector<index_t> order(count.size());
+  for (std::size_t k = 0; k < count.size(); ++k)
+    order[place[largest - count[k]]++] = static_cast<index_t>(k);
+  return order;
+}
+
 FeatureOrder::FeatureOrder(const MatrixView& X) {
   if (n_cols(X) <= kMostDirectLines) {
     n_features_ = n_head_ = static_cast<std::int32_t>(n_cols(X));
@@ -31,9 +44,7 @@ FeatureOrder::FeatureOrder(const MatrixView& X) {
   require(features_.size() < std::numeric_limits<std::int32_t>::max(),
           "sparse X may have at most 2147483646 features that are not zero throughout");
   n_features_ = static_cast<std::int32_t>(features_.size());
-  std::vector<index_t> order = identity_order(n_features_);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](index_t a, index_t b) { return count[a] > count[b]; });
+  const std::vector<index_t> order = by_falling_count(count);
   rank_.resize(features_.size());
   for (std::size_t r = 0; r < order.size(); ++r) rank_[order[r]] = static_cast<std::int32_t>(r);
   const auto is_frequent = [&](index_t k) {

@@ -3,9 +3,13 @@
 #include "data/views.hpp"
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
 namespace maxmargin {
+
+// The numbers 0 .. count.size() - 1 by falling count; of equal ones the lower is first.
+std::vector<index_t> by_falling_count(std::span<const index_t> count);
 
 // Features renumbered by falling number of samples that have them, and how many of the first make
 // up the head. A few features of a text are in most of its entries; those of the head are met by

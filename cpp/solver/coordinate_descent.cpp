@@ -271,7 +271,8 @@ LinearSolution solve_coordinate_descent(const CompactSamples& samples, const Lin
 
 LinearSolution solve_coordinate_descent(const LinearProblem& problem, const LinearOptions& options,
                                         Control& control) {
-  return solve_coordinate_descent(CompactSamples(problem.X), problem, options, control);
+  return solve_coordinate_descent(CompactSamples(problem.X, options.threads), problem, options,
+                                  control);
 }
 
 } // namespace maxmargin

@@ -35,13 +35,13 @@ bool is_squared(LinearLoss loss) {
 //   else                          dual coordinate descent
 class Solver {
  public:
-  Solver(const MatrixView& X, const LinearFormulation& formulation)
+  Solver(const MatrixView& X, const LinearFormulation& formulation, int threads)
       : has_few_features_(n_cols(X) <= kFewFeatures && n_rows(X) >= n_cols(X)),
         is_squared_(is_squared(formulation.loss)) {
     if (formulation.penalty == Penalty::l1) {
       columns_.emplace(X);
     } else if (!(has_few_features_ && is_squared_)) {
-      samples_.emplace(X);
+      samples_.emplace(X, threads);
       if (has_few_features_ && !samples_->is_sparse()) samples_.reset();
     }
   }
@@ -109,7 +109,7 @@ std::vector<LinearSolution> train_linear(const MatrixView& X, index_t n_tasks,
                                          const LinearOptions& options, Control& control) {
   const std::size_t n_penalties = C.size();
   std::vector<LinearSolution> solutions(static_cast<std::size_t>(n_tasks) * n_penalties);
-  const Solver solver(X, formulation);
+  const Solver solver(X, formulation, options.threads);
   parallel_for(n_tasks, thread_count(options.threads), [&](index_t t, int) {
     const LinearTask task = make(t);
     const auto solve = [&](std::span<const double> upper, std::span<const double> start) {
@@ -137,7 +137,7 @@ std::vector<JointSolution> train_joint(const MatrixView& X, std::span<const inde
                                        const LinearOptions& options, Control& control) {
   const std::size_t n_penalties = C.size();
   std::vector<JointSolution> solutions(static_cast<std::size_t>(n_tasks) * n_penalties);
-  const CompactSamples samples(X);
+  const CompactSamples samples(X, options.threads);
   parallel_for(n_tasks, thread_count(options.threads), [&](index_t t, int) {
     const auto solve = [&](std::span<const double> upper, std::span<const double> start) {
       LinearOptions of_task = options;
