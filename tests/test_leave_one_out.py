@@ -99,6 +99,29 @@ def test_spans_are_distances_from_a_plane(params, container):
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
+@pytest.mark.parametrize("C", [1.0, 1000.0])
+@pytest.mark.parametrize("offset", [1e4, 1e6])
+def test_data_off_the_origin_have_the_same_spans_and_radius(C, offset):
+    X = rng(0).normal(size=(20, 3))
+    y = (X[:, 0] + 0.1 * rng(1).normal(size=20) > 0).astype(int)
+    params = {"kernel": "linear", "C": C}
+    model, moved = fitted(params, X, y), fitted(params, X + offset, y)
+    np.testing.assert_allclose(
+        diagnostics.leave_one_out_margins(moved, X + offset, y),
+        diagnostics.leave_one_out_margins(model, X, y),
+        atol=1e-5,
+    )
+    assert diagnostics.radius_margin_bound(moved, X + offset, y) == pytest.approx(
+        diagnostics.radius_margin_bound(model, X, y), rel=1e-5
+    )
+    sparse = fitted(params, sp.csr_matrix(X + 100.0), y)
+    np.testing.assert_allclose(
+        diagnostics.leave_one_out_margins(sparse, sp.csr_matrix(X + 100.0), y),
+        diagnostics.leave_one_out_margins(model, X, y),
+        atol=1e-5,
+    )
+
+
 def test_a_copy_of_a_free_support_vector_has_no_span():
     X, y = np.array([[-1.0], [-1.0], [1.0], [1.0]]), np.array([-1, -1, 1, 1])
     model = fitted({"kernel": "linear", "C": 0.3}, X, y)  # 0.3 + 0.2 on each side

@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin import _validation
-from maxmargin._kernel import kernel_block
-from maxmargin._sparse import Matrix, take_rows
+from maxmargin._kernel import KernelParams, kernel_block
+from maxmargin._sparse import CsrMatrix, Matrix, take_rows
 from maxmargin.diagnostics._expansion import BLOCK_ELEMENTS
 from maxmargin.diagnostics._margins import functional_margin
 from maxmargin.one_class import OneClassSVM
 
-# Below this share of the mean K(x, x), distances in feature space are rounding.
+# Below this share of the mean squared distance from the centre, spans are rounding.
 _ROUNDING = 1e-12
 
 
@@ -108,16 +108,18 @@ def leave_one_out_margins(
     if len(free) == 0:
         margins[bounded] = -np.inf
         return margins
-    kernel, vectors = estimator._kernel_params, take_rows(fit.X, free)
+    kernel, origin = estimator._kernel_params, take_rows(fit.X, free)
+    vectors = _counted_from_mean(kernel, origin, origin)
     K = kernel_block(kernel, vectors, vectors)
     ridge = 0.5 / upper[free] if estimator._has_squared_hinge else np.zeros(len(free))
     inverse = _bordered_inverse(K, ridge)
-    spans = 1.0 / np.diagonal(inverse)[:-1] - ridge
+    with np.errstate(divide="ignore"):  # a single free vector has no plane of others
+        spans = 1.0 / np.abs(np.diagonal(inverse)[:-1]) - ridge
     margins[free] -= fit.alpha[free] * np.maximum(spans, 0.0)
     if len(bounded):
-        others = take_rows(fit.X, bounded)
-        edges = np.vstack([kernel_block(kernel, vectors, others), np.ones(len(bounded))])
-        spans = _diagonal_of(estimator, others) - np.einsum("ij,ij->j", edges, inverse @ edges)
+        others = _counted_from_mean(kernel, take_rows(fit.X, bounded), origin)
+        squares, edges = _diagonal_of(kernel, others), kernel_block(kernel, vectors, others)
+        spans = _squared_distances(squares, edges, K, inverse)
         margins[bounded] -= fit.alpha[bounded] * np.maximum(spans, 0.0)
     return margins
 
@@ -157,7 +159,8 @@ def radius_margin_bound(estimator: Any, X: Any, y: Any, sample_weight: Any = Non
     fit = _checked_fit(estimator, X, y, "radius_margin_bound")
     upper = _upper_bounds(estimator, fit.signs, sample_weight)
     counts = upper > 0.0
-    K = kernel_block(estimator._kernel_params, fit.X, fit.X)
+    X = _counted_from_mean(estimator._kernel_params, fit.X, fit.X)
+    K = kernel_block(estimator._kernel_params, X, X)
     slack = 0.0
     if estimator._has_squared_hinge:
         K[np.diag_indices_from(K)] += 0.5 / np.where(counts, upper, np.inf)
@@ -200,19 +203,42 @@ def _upper_bounds(
 
 
 def _bordered_inverse(K: NDArray[np.float64], ridge: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the inverse of K with the ridge on its diagonal and a border of ones.
+    """Return the inverse of K about its centre with the ridge on its diagonal, bordered by ones.
 
+    With the border, all but the last row and column of the inverse are the same about any origin.
     Vectors that lie in the plane of the others would make it singular; what is added to the
     diagonal against that leaves them a span of about the rounding of K.
     """
     n = len(K)
+    means = K.mean(axis=0)
     bordered = np.ones((n + 1, n + 1))
-    bordered[:n, :n] = K
-    rounding = _ROUNDING * float(np.abs(np.diagonal(K)).mean())
-    bordered[np.arange(n), np.arange(n)] += ridge + max(rounding, np.finfo(np.float64).tiny)
+    bordered[:n, :n] = K - means[:, np.newaxis] - means + means.mean()
+    squares = np.diagonal(bordered)[:n]
+    of_float = np.finfo(np.float64)
+    rounding = _ROUNDING * np.abs(squares).mean() + of_float.eps * np.abs(np.diagonal(K)).mean()
+    bordered[np.arange(n), np.arange(n)] += ridge + max(float(rounding), of_float.tiny)
     bordered[n, n] = 0.0
     inverse: NDArray[np.float64] = np.asarray(np.linalg.inv(bordered), dtype=np.float64)
     return inverse
+
+
+def _squared_distances(
+    squares: NDArray[np.float64],
+    edges: NDArray[np.float64],
+    K: NDArray[np.float64],
+    inverse: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return those of vectors from the plane of others whose products are K.
+
+    `squares` are their own products, `edges` those of the others with them, and `inverse` is the
+    bordered one of K.
+    """
+    means, columns = K.mean(axis=0), edges.mean(axis=0)
+    centred = edges - means[:, np.newaxis] - columns + means.mean()
+    bordered = np.vstack([centred, np.ones(edges.shape[1])])
+    explained = np.einsum("ij,ij->j", bordered, inverse @ bordered)
+    distances: NDArray[np.float64] = squares - 2.0 * columns + means.mean() - explained
+    return distances
 
 
 def _squared_radius(K: NDArray[np.float64]) -> float:
@@ -247,12 +273,23 @@ def _greatest_difference(estimator: Any, X: Matrix) -> float:
     return greatest
 
 
-def _diagonal_of(estimator: Any, X: Matrix) -> NDArray[np.float64]:
+def _counted_from_mean(kernel: KernelParams, X: Matrix, origin: Matrix) -> Matrix:
+    """Return X less the mean row of `origin` where that changes K by a translation alone.
+
+    Far from the origin the products would lose the digits that the distances are made of.
+    """
+    if kernel.type != "linear" or isinstance(X, CsrMatrix):
+        return X
+    centred: NDArray[np.float64] = X - np.asarray(origin).mean(axis=0, dtype=np.float64)
+    return centred
+
+
+def _diagonal_of(kernel: KernelParams, X: Matrix) -> NDArray[np.float64]:
     """Return K(x, x) of every row of X."""
     values = np.empty(X.shape[0])
     step = max(1, math.isqrt(BLOCK_ELEMENTS))
     for start in range(0, X.shape[0], step):
         rows = np.arange(start, min(start + step, X.shape[0]))
         some = take_rows(X, rows)
-        values[rows] = np.diagonal(kernel_block(estimator._kernel_params, some, some))
+        values[rows] = np.diagonal(kernel_block(kernel, some, some))
     return values
