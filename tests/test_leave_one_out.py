@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from maxmargin import SVC, Perceptron, diagnostics
+from maxmargin import SVC, NotFittedError, Perceptron, diagnostics
 from oracles import kernel, rng, two_classes
 
 N = 40
@@ -196,6 +196,8 @@ def test_what_the_bounds_refuse():
             function(SVC().fit(X, np.arange(60) % 3), X, np.arange(60) % 3)
         with pytest.raises(TypeError, match="must be an SVC"):
             function(Perceptron().fit(*problem(PARAMS[-1], 0)), X, y)
+        with pytest.raises(NotFittedError, match="SVC instance is not fitted"):
+            function(SVC(), X, y)
     for model in (SVC(loss="squared_hinge"), SVC(C=np.inf, gamma=100.0)):
         with pytest.raises(ValueError, match="hinge loss"):
             diagnostics.leave_one_out_bound(model.fit(X, y), X, y)

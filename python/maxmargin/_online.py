@@ -177,9 +177,13 @@ class OnlineLinear(MistakeDriven):
 
         Raises
         ------
+        TypeError
+            If `chunks` is not iterable.
         ValueError
             As in `partial_fit`; also if a chunk is not a pair or a triple, or there is none.
         """
+        if not isinstance(chunks, Iterable):
+            raise TypeError(f"chunks must be an iterable of tuples, got {type(chunks).__name__}")
         before = dict(vars(self))
         mistakes: list[NDArray[np.int64]] = []
         try:

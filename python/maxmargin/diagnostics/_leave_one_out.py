@@ -43,8 +43,9 @@ def leave_one_out_bound(estimator: Any, X: Any, y: Any) -> float:
     ------
     TypeError
         If the estimator is not an SVC.
-    ValueError
-        If it has another loss, more classes, a given kernel matrix, or was not fitted on `X`.
+    NotFittedError, ValueError
+        If it is not fitted, has another loss, more classes, a given kernel matrix, or was not
+        fitted on `X`.
 
     References
     ----------
@@ -89,8 +90,8 @@ def leave_one_out_margins(
     ------
     TypeError
         If the estimator is not an SVC.
-    ValueError
-        If it has more classes, a given kernel matrix, or was not fitted on `X`.
+    NotFittedError, ValueError
+        If it is not fitted, has more classes, a given kernel matrix, or was not fitted on `X`.
 
     References
     ----------
@@ -148,8 +149,8 @@ def radius_margin_bound(estimator: Any, X: Any, y: Any, sample_weight: Any = Non
     ------
     TypeError
         If the estimator is not an SVC.
-    ValueError
-        If it has more classes, a given kernel matrix, or was not fitted on `X`.
+    NotFittedError, ValueError
+        If it is not fitted, has more classes, a given kernel matrix, or was not fitted on `X`.
 
     References
     ----------

@@ -37,11 +37,13 @@ def functional_margin(X: Any, y: Any, separator: Any, b: float = 0.0) -> NDArray
     ------
     ValueError
         If the data are not valid or not of the separator's two classes.
+    NotFittedError
+        If the separator is an estimator that is not fitted.
     """
     if hasattr(separator, "decision_function"):
+        values = np.asarray(separator.decision_function(X), dtype=np.float64)
         if len(separator.classes_) != 2:
             raise ValueError(f"margins need two classes, got {separator.classes_.tolist()}")
-        values = np.asarray(separator.decision_function(X), dtype=np.float64)
         margins: NDArray[np.float64] = values * _signs_for(y, separator.classes_, len(values))
         return margins
     matrix = _validation.check_matrix(X, "functional_margin")
