@@ -72,13 +72,13 @@ def subgradient(
             b += fit_intercept * amounts.sum()
             norm = np.linalg.norm(w)
             w = w * min(1.0, radius / norm) if norm > 0 else w
-            if t >= average_from:
-                sum_w, sum_b, n_averaged = sum_w + w, sum_b + b, n_averaged + 1
             due += step(t) * l1
             if l1 > 0:
                 left = np.where(w > 0, np.maximum(0, w - (due + lost)), w)
                 left = np.where(w < 0, np.minimum(0, w + (due - lost)), left)
                 lost, w = lost + left - w, left
+            if t >= average_from:
+                sum_w, sum_b, n_averaged = sum_w + w, sum_b + b, n_averaged + 1
     return w, b, sum_w / max(1, n_averaged), sum_b / max(1, n_averaged), mistakes
 
 

@@ -75,31 +75,51 @@ def test_equals_the_definition(loss, rate, penalty, l2, l1, batch_size):
     np.testing.assert_allclose(model.objective_, [expected], rtol=1e-9)
 
 
-@pytest.mark.parametrize("penalty", [None, "l2", "l1"])
-@pytest.mark.parametrize("average", [True, 50, 10**6])
+@pytest.mark.parametrize(
+    ("penalty", "l2", "l1"), [(None, 0, 0), ("l2", 1, 0), ("l1", 0, 1), ("elasticnet", 0.7, 0.3)]
+)
+@pytest.mark.parametrize("average", [True, 20, 10**6])
 @pytest.mark.parametrize("form", ["float64", "csr"])
-def test_averages_are_means_over_the_steps(penalty, average, form):
-    X, y = noisy(density=0.4)
+@pytest.mark.parametrize("batch_size", [1, 7])
+def test_averages_are_means_over_the_steps(penalty, l2, l1, average, form, batch_size):
+    # A sparse feature that a step lacks pays the l1 penalty when it is next met.
+    X, y = noisy(density=1.0 if l1 and form == "csr" else 0.4)
     alpha = 0.05
     model = fit(
-        FORMS[form](X), y, penalty=penalty, alpha=alpha, average=average, learning_rate="pegasos"
+        FORMS[form](X),
+        y,
+        penalty=penalty,
+        alpha=alpha,
+        l1_ratio=0.3,
+        average=average,
+        learning_rate="pegasos",
+        batch_size=batch_size,
     )
-    # Sparse features pay the l1 penalty when they are next met: the average is then another.
-    if penalty == "l1" and form == "csr":
-        assert np.isfinite(model.coef_).all()
-        return
     w, b, mean_w, mean_b, _ = subgradient(
         X,
         2 * y - 1,
         4,
-        l2=alpha * (penalty == "l2"),
-        l1=alpha * (penalty == "l1"),
+        l2=alpha * l2,
+        l1=alpha * l1,
         step=step_of("pegasos", alpha, 0, 0),
+        batch_size=batch_size,
         average_from=int(average),
     )
     never = average == 10**6
     np.testing.assert_allclose(model.coef_[0], w if never else mean_w, rtol=1e-9, atol=1e-10)
     np.testing.assert_allclose(model.intercept_[0], b if never else mean_b, rtol=1e-9, atol=1e-10)
+
+
+@pytest.mark.parametrize(("form", "mean"), [("float64", [0.75, -0.525]), ("csr", [0.9, -0.525])])
+def test_the_average_counts_weights_after_the_charges_they_have_met(form, mean):
+    # After the steps w is (.9, 0), (.8, -.8), (.7, -.7), (.6, -.6): the second weight pays for both
+    # of the first steps in the second. In CSR rows the first is not met again.
+    X, y = FORMS[form](np.array([[1.0, 0], [0, 1], [0, 1], [0, 1]])), [1, -1, -1, -1]
+    parameters = {"penalty": "l1", "alpha": 0.1, "fit_intercept": False, "max_iter": 1}
+    last = quiet_fit(Perceptron(margin=0.1, **parameters), X, y)
+    np.testing.assert_allclose(last.coef_, [[0.6, -0.6]], rtol=1e-12)
+    model = quiet_fit(Perceptron(margin=0.1, average=True, **parameters), X, y)
+    np.testing.assert_allclose(model.coef_, [mean], rtol=1e-12)
 
 
 @pytest.mark.parametrize("penalty", ["l2", "l1"])

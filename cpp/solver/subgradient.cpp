@@ -139,6 +139,7 @@ template <class View, class Task> class Trainer {
         reader_(X, options.is_mapped, options.passes.shuffle, control), n_steps_(start.n_steps),
         f_(std::move(start),
            {problem.fit_intercept, options.average_from > 0, problem.penalty.l1 > 0.0}),
+        averages_charged_(options.average_from > 0 && problem.penalty.l1 > 0.0),
         is_plain_(problem.penalty.is_none() && options.average_from == 0 &&
                   options.batch_size == 1 && std::isinf(options.radius)) {}
 
@@ -192,6 +193,7 @@ template <class View, class Task> class Trainer {
     const double c = weight(i);
     if (c == 0.0) return;
     if (problem_.penalty.l1 > 0.0) f_.settle(rows_, i);
+    if (averages_charged_) met_.push_back(i);
     const double m = task_.margin(f_, rows_, i);
     require_finite(m);
     const MarginLoss& loss = problem_.loss;
@@ -225,6 +227,11 @@ template <class View, class Task> class Trainer {
     }
     if (std::isfinite(options_.radius)) f_.project(options_.radius);
     if (penalty.l1 > 0.0) f_.charge(eta * penalty.l1);
+    for (const index_t i : met_) {
+      reader_.note(n_iter_);
+      f_.settle(rows_, i);
+    }
+    met_.clear();
     if (options_.average_from > 0 && n_steps_ >= options_.average_from) f_.count();
     batch_.clear();
     in_batch_ = 0;
@@ -267,6 +274,8 @@ template <class View, class Task> class Trainer {
   LazyWeights f_;
   OnlineFit fit_;
   std::vector<Update> batch_;
+  std::vector<index_t> met_; // the examples of the step, where an average counts charged weights
+  bool averages_charged_;
   bool is_plain_; // an example that asks for no update changes nothing
   index_t batch_size_ = 1, in_batch_ = 0;
   index_t n_examples_ = 0, n_iter_ = 0, mistakes_ = 0;

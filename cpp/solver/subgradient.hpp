@@ -109,7 +109,8 @@ struct OnlineFit {
 //   F(w, b) = l2 / 2 ||w||^2 + l1 ||w||_1 + 1/n sum_i c_i loss(m_i)
 //
 // Step t, of length eta: w = (1 - eta l2) w + eta / |B| sum over B of c_i pull(m_i) dm_i/dw, b
-// likewise without the shrinking, w then projected, and the l1 penalty taken off by truncation.
+// likewise without the shrinking, w then projected, and the l1 penalty taken off by truncation,
+// before the average counts w; from the features that a sparse B lacks, when they are next met.
 // With the perceptron's loss, a constant step and no penalty this is the perceptron (Rosenblatt
 // 1958), which stops at a pass without a mistake. With the hinge loss, an l2 penalty and steps
 // 1 / (l2 t) it is Pegasos (Shalev-Shwartz, Singer, Srebro and Cotter 2011).

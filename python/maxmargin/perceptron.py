@@ -63,7 +63,8 @@ class Perceptron(OnlineLinear):
         An example is a mistake where y_i f(x_i) <= `margin`, >= 0 (the margin perceptron).
     average : bool or int, default=False
         Whether `coef_` and `intercept_` are means of w and b over all examples gone through [3]_;
-        a number >= 1 is the example with which the mean begins.
+        a number >= 1 is the example with which the mean begins. On CSR data an l1 charge counts
+        from the example in which its feature is next met.
     voted : bool, default=False
         Whether all separators vote, each as often as it survived examples [3]_. They are kept as
         their mistakes: 16 bytes for each, and the rows on which one was made. `coef_` is the last

@@ -87,7 +87,8 @@ class SGDClassifier(OnlineLinear):
         Passes without progress that `tol` allows, >= 1.
     average : bool or int, default=False
         Whether `coef_` and `intercept_` are means of w and b over the steps [2]_; a number >= 1 is
-        the step with which the mean begins.
+        the step with which the mean begins. On CSR data an l1 charge counts from the step in
+        which its feature is next met, or from the end of the pass.
     batch_size : int or 'all', default=1
         Samples in a step, >= 1; 'all' is the subgradient method on the whole data.
     project : bool, default=False
