@@ -271,6 +271,8 @@ def test_the_core_guards_its_memory():
         "average_b": none,
         "n_steps": np.zeros(1, dtype=np.int64),
         "n_averaged": np.zeros(1, dtype=np.int64),
+        "lost": np.zeros((0, 2)),
+        "due": np.zeros(1),
     }
     good = {
         "X": np.ones((4, 2)),
@@ -294,6 +296,8 @@ def test_the_core_guards_its_memory():
         {"start": {**start, "b": np.zeros(2)}},
         {"start": {**start, "average_w": np.zeros((1, 2)), "n_averaged": np.ones(1, np.int64)}},
         {"start": {**start, "n_steps": np.zeros(0, np.int64)}},
+        {"start": {**start, "lost": np.zeros((1, 1))}},
+        {"start": {**start, "due": np.zeros(2)}},
     ]
     for change in bad:
         with pytest.raises(ValueError):

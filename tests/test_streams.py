@@ -14,10 +14,11 @@ from oracles import rng
 
 
 @pytest.mark.parametrize("average", [False, True])
-@pytest.mark.parametrize("penalty", [None, "l2"])
+@pytest.mark.parametrize("penalty", [None, "l2", "l1", "elasticnet"])
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("multi_class", ["ovr", "crammer_singer"])
-def test_chunks_equal_one_pass_over_the_whole(average, penalty, n_classes, multi_class):
+@pytest.mark.parametrize("batch_size", [1, 5])
+def test_chunks_equal_one_pass_over_the_whole(average, penalty, n_classes, multi_class, batch_size):
     X = noisy(90, 5)[0]
     y = rng(9).integers(0, n_classes, 90)
     parameters = {
@@ -27,9 +28,11 @@ def test_chunks_equal_one_pass_over_the_whole(average, penalty, n_classes, multi
         "learning_rate": "pegasos",
         "shuffle": False,
         "alpha": 0.02,
+        "batch_size": batch_size,
     }
     whole = SGDClassifier(**parameters, max_iter=1, tol=None).fit(X, y)
-    cuts = [slice(0, 7), slice(7, 40), slice(40, 90)]
+    first = 7 if batch_size == 1 else 10
+    cuts = [slice(0, first), slice(first, 40), slice(40, 90)]
     forms = [np.asarray, sp.csr_matrix, np.asfortranarray]
     parts = SGDClassifier(**parameters)
     chunks = ((form(X[cut]), y[cut]) for form, cut in zip(forms, cuts, strict=True))
@@ -70,3 +73,13 @@ def test_a_stream_that_breaks_off_leaves_the_estimator_as_it_was():
         with pytest.raises(TypeError, match="chunks must be an iterable of tuples, got"):
             model.fit_stream(nothing)
         assert pickle.dumps(model) == before
+
+
+def test_sparse_chunks_equal_one_pass_under_an_l1_penalty():
+    X, y = noisy(300, 40, density=0.1)
+    parameters = {"penalty": "l1", "alpha": 0.01, "shuffle": False}
+    X = sp.csr_matrix(X)
+    whole = SGDClassifier(**parameters, max_iter=1, tol=None).fit(X, y)
+    chunks = [(X[k : k + 50], y[k : k + 50]) for k in range(0, 300, 50)]
+    parts = SGDClassifier(**parameters).fit_stream(chunks, classes=[0, 1])
+    np.testing.assert_allclose(parts.coef_, whole.coef_, rtol=1e-9, atol=1e-12)

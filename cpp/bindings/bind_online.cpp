@@ -96,6 +96,7 @@ OnlineProblem problem_of(const MatrixView& X, const Examples& examples, const Se
 struct States {
   std::vector<double> w, b, average_w, average_b;
   std::vector<std::int64_t> n_steps, n_averaged;
+  std::vector<double> lost, due;
 };
 
 std::vector<double> part_of(const std::vector<double>& all, index_t p, index_t size) {
@@ -119,13 +120,20 @@ States states_of(const py::dict& start, index_t n_problems, index_t n_functions,
     return std::vector<std::int64_t>(array.data(), array.data() + array.size());
   };
   const index_t n = n_problems * n_functions;
-  return {values("w", n * d, false),    values("b", n, false), values("average_w", n * d, true),
-          values("average_b", n, true), counts("n_steps"),     counts("n_averaged")};
+  return {values("w", n * d, false),
+          values("b", n, false),
+          values("average_w", n * d, true),
+          values("average_b", n, true),
+          counts("n_steps"),
+          counts("n_averaged"),
+          values("lost", n * d, true),
+          values("due", n_problems, false)};
 }
 
 py::dict to_dict(States&& states, index_t d) {
   const auto n = static_cast<index_t>(states.b.size());
   const auto n_averages = static_cast<index_t>(states.average_b.size());
+  const index_t n_lost = states.lost.empty() ? 0 : n;
   py::dict result;
   result["w"] = to_numpy(std::move(states.w), {n, d});
   result["b"] = to_numpy(std::move(states.b));
@@ -133,6 +141,8 @@ py::dict to_dict(States&& states, index_t d) {
   result["average_b"] = to_numpy(std::move(states.average_b));
   result["n_steps"] = to_numpy(std::move(states.n_steps));
   result["n_averaged"] = to_numpy(std::move(states.n_averaged));
+  result["lost"] = to_numpy(std::move(states.lost), {n_lost, d});
+  result["due"] = to_numpy(std::move(states.due));
   return result;
 }
 
@@ -162,13 +172,15 @@ py::dict online_fit(const py::object& X, const Array<std::int64_t>& y, const Arr
       fits[p] = train_online(problem, settings.options,
                              {part_of(states.w, p, k * d), part_of(states.b, p, k),
                               part_of(states.average_w, p, k * d), part_of(states.average_b, p, k),
-                              states.n_steps[p], states.n_averaged[p]},
+                              states.n_steps[p], states.n_averaged[p],
+                              part_of(states.lost, p, k * d), states.due[p]},
                              control);
     });
   }
   const bool averages = settings.options.average_from > 0;
   states.average_w.resize(averages ? states.w.size() : 0);
   states.average_b.resize(averages ? states.b.size() : 0);
+  states.lost.resize(settings.penalty.l1 > 0.0 ? states.w.size() : 0);
   std::vector<MistakeRecord> records;
   std::vector<bool> is_stalled;
   for (index_t p = 0; p < n_problems; ++p) {
@@ -179,6 +191,8 @@ py::dict online_fit(const py::object& X, const Array<std::int64_t>& y, const Arr
     put_part(states.average_b, p, state.average_b);
     states.n_steps[p] = state.n_steps;
     states.n_averaged[p] = state.n_averaged;
+    put_part(states.lost, p, state.lost);
+    states.due[p] = state.due;
     is_stalled.push_back(fits[p].record.is_stalled);
     records.push_back(std::move(fits[p].record));
   }

@@ -17,6 +17,10 @@ struct OnlineState {
       average_b; // means over n_averaged steps; empty where not asked for
   index_t n_steps = 0;
   index_t n_averaged = 0;
+  // Of an l1 penalty: what it took from each w, with its sign, and should have taken from all.
+  // Empty and 0 without one.
+  std::vector<double> lost;
+  double due = 0.0;
 };
 
 // Weights under steps that change all of them, at the cost of the features that an example has.
@@ -39,7 +43,11 @@ class LazyWeights {
       : options_(options), n_functions_(static_cast<index_t>(start.b.size())),
         n_features_(static_cast<index_t>(start.w.size()) / std::max<index_t>(1, n_functions_)),
         v_(std::move(start.w)), b_(std::move(start.b)), n_averaged_(start.n_averaged) {
-    if (options_.has_l1) lost_.assign(v_.size(), 0.0);
+    if (options_.has_l1) {
+      lost_ = std::move(start.lost);
+      lost_.resize(v_.size(), 0.0);
+      due_ = start.due;
+    }
     if (!options_.averages) return;
     u_.assign(v_.size(), 0.0);
     u_b_.assign(b_.size(), 0.0);
@@ -116,6 +124,8 @@ class LazyWeights {
     for (double& x : v_) x *= scale_;
     state.w = std::move(v_);
     state.b = std::move(b_);
+    state.lost = std::move(lost_);
+    state.due = due_;
     return state;
   }
 

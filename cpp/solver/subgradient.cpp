@@ -313,6 +313,8 @@ OnlineFit train_online(const OnlineProblem& problem, const OnlineOptions& option
   require(start.n_averaged == 0 || (start.average_w.size() == start.w.size() &&
                                     start.average_b.size() == start.b.size()),
           "averages must have the shape of the weights");
+  require(start.lost.empty() || start.lost.size() == start.w.size(),
+          "what weights lost must have the shape of the weights");
   return std::visit(
       [&](const auto& view, const auto& labels) {
         return Trainer(view, task_of(labels), problem, options, std::move(start), control).run();
@@ -323,7 +325,7 @@ OnlineFit train_online(const OnlineProblem& problem, const OnlineOptions& option
 double online_objective(const OnlineProblem& problem, const std::vector<double>& w,
                         const std::vector<double>& b, bool is_mapped, Control& control) {
   require_sizes(problem, w.size(), b.size());
-  const LazyWeights f({w, b, {}, {}, 0, 0}, {});
+  const LazyWeights f({w, b, {}, {}, 0, 0, {}, 0.0}, {});
   return std::visit(
       [&](const auto& view, const auto& labels) {
         Reader reader(view, is_mapped, false, control);

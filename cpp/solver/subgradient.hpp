@@ -117,8 +117,8 @@ struct OnlineFit {
 //
 // Weights are float64 whatever the type of X. Requires: labels and weights have an element for
 // every row of X, or are empty where they may; start.b has an element for every function and
-// start.w one for every function and column, the averages too or none. Throws NumericError when f
-// leaves the range of float64.
+// start.w one for every function and column, the averages and start.lost too or none. Throws
+// NumericError when f leaves the range of float64.
 OnlineFit train_online(const OnlineProblem& problem, const OnlineOptions& options,
                        OnlineState start, Control& control);
 

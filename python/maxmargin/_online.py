@@ -391,4 +391,6 @@ def _zero_state(examples: Examples) -> dict[str, NDArray[Any]]:
         "average_b": _NONE,
         "n_steps": np.zeros(n_problems, dtype=np.int64),
         "n_averaged": np.zeros(n_problems, dtype=np.int64),
+        "lost": np.zeros((0, n_features)),
+        "due": np.zeros(n_problems),
     }
