@@ -5,10 +5,12 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from maxmargin import Perceptron, SGDClassifier
 from online_oracles import subgradient
@@ -54,6 +56,26 @@ def test_votes_are_those_of_all_separators(form, fit_intercept):
     np.testing.assert_array_equal(model.coef_[0], found[-1][0])
     loaded = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(loaded.decision_function(queries), votes / survived.sum())
+
+
+def test_votes_of_sparse_data_leave_the_rows_sparse():
+    n, d = 200, 200_000
+    columns = rng(0).integers(0, d, size=(n, 5))
+    X = sp.csr_matrix((np.ones(5 * n), (np.repeat(np.arange(n), 5), columns.ravel())), shape=(n, d))
+    y = np.arange(n) % 2
+    model = fit(X, y, voted=True, fit_intercept=False)
+    used = X[:, np.unique(columns)].toarray()
+    found, survived = separators(used, 2 * y - 1, model.n_iter_, False)
+    votes = sum(
+        count * np.where(used @ w + b >= 0, 1, -1)
+        for (w, b), count in zip(found, survived, strict=True)
+    )
+    tracemalloc.start()
+    shares = model.decision_function(X)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    np.testing.assert_allclose(shares, votes / survived.sum(), rtol=1e-12)
+    assert peak < n * d * 8 / 2
 
 
 def test_votes_of_several_classes_with_weights_and_a_random_order():

@@ -44,23 +44,18 @@ class Votes(NamedTuple):
         total = int(self.survivals.sum())
         n_samples = X.shape[0]
         values = np.empty(n_samples)
-        rows = self._dense_rows()
-        block = max(1, _BLOCK_ELEMENTS // max(1, len(self.places) + len(rows)))
+        n_rows, n_features = self.rows.shape
+        block = max(1, _BLOCK_ELEMENTS // max(1, len(self.places) + n_rows + n_features))
         for start in range(0, n_samples, block):
             part = take_rows(X, np.arange(start, min(start + block, n_samples)))
-            inner = product(part, np.ascontiguousarray(rows.T)) + self.offset
+            # Of the two factors the samples become dense: the rows may be many, and sparse.
+            dense = part.to_dense() if isinstance(part, CsrMatrix) else part
+            columns = np.ascontiguousarray(dense.T, dtype=np.float64)
+            inner = product(self.rows, columns) + self.offset
             with np.errstate(over="ignore", invalid="ignore"):
-                f = np.cumsum(inner[:, self.places] * self.steps, axis=1)
+                f = np.cumsum(inner[self.places] * self.steps[:, np.newaxis], axis=0)
             if not np.isfinite(f).all():
                 values[start : start + block] = np.nan
             else:
-                values[start : start + block] = np.where(f >= 0, 1, -1) @ self.survivals / total
+                values[start : start + block] = self.survivals @ np.where(f >= 0, 1, -1) / total
         return values
-
-    def _dense_rows(self) -> NDArray[np.float64]:
-        if not isinstance(self.rows, CsrMatrix):
-            return self.rows.astype(np.float64, copy=False)
-        dense = np.zeros(self.rows.shape)
-        lengths = np.diff(self.rows.indptr)
-        dense[np.repeat(np.arange(len(lengths)), lengths), self.rows.indices] = self.rows.data
-        return dense
