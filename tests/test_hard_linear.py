@@ -255,3 +255,15 @@ def test_progress_tells_the_gap(capsys):
     X, y = cloud()
     LinearSVC(verbose=1).fit(X, y)
     assert "relative gap" in capsys.readouterr().err
+
+
+def test_rounding_takes_no_gap_below_zero():
+    for seed in range(60):
+        r = rng(seed)
+        X, z = r.standard_normal((2, 2)), r.standard_normal(2)
+        for model, y in [
+            (LinearSVC(C=0.01, tol=1e-15, max_iter=300), [0, 1]),
+            (LinearSVC("l1", tol=1e-15, max_iter=300), [0, 1]),
+            (LinearSVR(C=0.01, tol=1e-15, max_iter=300, loss="squared_epsilon_insensitive"), z),
+        ]:
+            assert unconverged_fit(model, X, y).certificate_.duality_gap >= 0.0

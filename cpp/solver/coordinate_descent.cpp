@@ -227,8 +227,7 @@ template <class Rows> class CoordinateDescent {
     result.separator = {state_.w, state_.bias()};
     result.beta.assign(static_cast<std::size_t>(n_samples_), 0.0);
     for (const DualCoordinate& c : state_.coordinates) result.beta[c.sample] = c.beta;
-    result.primal_objective = primal_;
-    result.dual_objective = gap_ - primal_;
+    result.set_bounds(primal_, gap_);
     result.n_iter = n_iter_;
     result.seconds = control_.seconds() - begun_;
     result.stop_reason = reason;

@@ -286,8 +286,7 @@ template <class Rows> class JointDescent {
     result.beta.assign(shares_.size(), 0.0);
     for (const index_t i : samples_)
       for (index_t m = 0; m < n_classes_; ++m) result.beta[i * n_classes_ + m] = beta(i, m);
-    result.primal_objective = primal_;
-    result.dual_objective = gap_ - primal_;
+    result.set_bounds(primal_, gap_);
     result.n_iter = n_iter_;
     result.seconds = control_.seconds() - begun_;
     result.stop_reason = reason;

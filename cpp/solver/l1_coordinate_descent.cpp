@@ -259,8 +259,7 @@ class FeatureDescent {
     result.separator.w.assign(w_.begin(), w_.end() - 1);
     result.separator.b = bias_value_ * w_.back();
     result.beta = beta_;
-    result.primal_objective = primal_;
-    result.dual_objective = dual_;
+    result.set_bounds(primal_, primal_ + dual_);
     result.n_iter = n_iter_;
     result.seconds = control_.seconds() - begun_;
     result.stop_reason = reason;

@@ -61,8 +61,7 @@ LinearSolution evaluate(const LinearProblem& problem, const InterceptFeature& in
     if (root > 0.0) gap += half_square(root * weights[d] - sum[d] / root);
   }
   if (!std::isfinite(primal) || !std::isfinite(gap)) throw NumericError("the objective overflows");
-  solution.primal_objective = primal;
-  solution.dual_objective = gap - primal;
+  solution.set_bounds(primal, gap);
   return solution;
 }
 

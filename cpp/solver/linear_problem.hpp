@@ -4,6 +4,7 @@
 #include "data/views.hpp"
 #include "solver/stop_reason.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <span>
 #include <vector>
@@ -60,6 +61,11 @@ struct LinearOutcome {
   double seconds = 0.0;
   StopReason stop_reason = StopReason::converged;
 
+  // A gap is never negative, but for rounding.
+  void set_bounds(double primal, double gap) {
+    primal_objective = primal;
+    dual_objective = std::max(gap, 0.0) - primal;
+  }
   double duality_gap() const { return primal_objective + dual_objective; }
 };
 
