@@ -5,6 +5,7 @@
 #include "data/sample_rows.hpp"
 #include "solver/dual_state.hpp"
 #include "solver/face_descent.hpp"
+#include "solver/lost_passes.hpp"
 #include "solver/turn.hpp"
 
 #include <algorithm>
@@ -21,8 +22,6 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr index_t kPollElements = 1 << 20;
 // What a pass meets of the gap is more than what is left of it afterwards, by about this factor.
 constexpr double kFirstOvershoot = 2.0, kMostOvershoot = 8.0;
-// A pass that lowers the objective by less than this share of it is lost in rounding.
-constexpr double kRounding = 1e-16;
 // Where this many passes have not halved what they meet of the gap, conjugate gradients take steps.
 constexpr index_t kPatience = 20;
 constexpr int kFaceSteps = 20;
@@ -46,28 +45,25 @@ template <class Rows> class CoordinateDescent {
 
   LinearSolution run() {
     const index_t max_iter = options_.max_iter < 0 ? kDefaultPasses : options_.max_iter;
-    int stalled_passes = 0;
     index_t marked_at = 0;
     double marked_gap = kInfinity;
     while (n_iter_ < max_iter) {
       const Pass seen = pass();
       if (is_late_) return unfinished(StopReason::time_limit);
-      const bool is_stalled = seen.decrease <= kRounding * std::abs(dual_);
-      stalled_passes = is_stalled ? stalled_passes + 1 : 0;
+      const bool is_lost = lost_.count(seen.decrease, dual_);
       bool creeps = false;
       if (n_iter_ - marked_at >= kPatience) {
         creeps = seen.gap > 0.5 * marked_gap;
         marked_at = n_iter_;
         marked_gap = seen.gap;
       }
-      if (!is_stalled && seen.gap > overshoot_ * options_.tol * -dual_) {
-        if (creeps) descend_on_face();
-        continue;
+      if (is_lost || seen.gap <= overshoot_ * options_.tol * -dual_) {
+        if (is_bias_free_) move_bias();
+        if (check()) return solution(StopReason::converged);
+        if (lost_.are_in_vain(gap_)) return solution(StopReason::stalled);
+        overshoot_ = std::clamp(0.9 * seen.gap / gap_, 1.0, kMostOvershoot);
       }
-      if (is_bias_free_) move_bias();
-      if (check()) return solution(StopReason::converged);
-      if (stalled_passes == 2) return solution(StopReason::stalled);
-      overshoot_ = std::clamp(0.9 * seen.gap / gap_, 1.0, kMostOvershoot);
+      if (creeps) descend_on_face();
     }
     return unfinished(StopReason::max_iter);
   }
@@ -247,6 +243,7 @@ template <class Rows> class CoordinateDescent {
   bool is_bias_free_ = false;
   // As last evaluated; dual_ is also kept up to date by the passes.
   double gap_ = 1.0, primal_ = 1.0, dual_ = 0.0;
+  LostPasses lost_;
   double overshoot_ = kFirstOvershoot;
   double shrink_above_ = kInfinity;
   index_t n_iter_ = 0, summed_at_ = 0;

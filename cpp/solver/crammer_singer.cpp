@@ -5,6 +5,7 @@
 #include "data/sample_rows.hpp"
 #include "solver/coordinate_descent.hpp"
 #include "solver/joint_weights.hpp"
+#include "solver/lost_passes.hpp"
 #include "solver/turn.hpp"
 
 #include <algorithm>
@@ -21,11 +22,6 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr index_t kPollElements = 1 << 20;
 // What a pass meets of the gap is more than what is left of it afterwards, by about this factor.
 constexpr double kFirstOvershoot = 2.0, kMostOvershoot = 8.0;
-// A pass that lowers the objective by less than this share of it is lost in rounding. The gap, of
-// the first order in the steps, still falls then; where it has not been halved by so many passes,
-// they are in vain.
-constexpr double kRounding = 1e-16;
-constexpr index_t kPatience = 20;
 // Passes after which w is summed up anew, so that the rounding of updates does not add up.
 constexpr index_t kPassesPerSum = 50;
 
@@ -64,21 +60,14 @@ template <class Rows> class JointDescent {
 
   JointSolution run() {
     const index_t max_iter = options_.max_iter < 0 ? kDefaultPasses : options_.max_iter;
-    index_t marked_at = 0;
-    double marked_gap = kInfinity;
     while (n_iter_ < max_iter) {
       const Pass seen = pass();
       if (is_late_) return unfinished(StopReason::time_limit);
-      const bool is_lost = seen.decrease <= kRounding * std::abs(dual_);
+      const bool is_lost = lost_.count(seen.decrease, dual_);
       if (!is_lost && seen.gap > overshoot_ * options_.tol * -dual_) continue;
       if (check()) return solution(StopReason::converged);
+      if (lost_.are_in_vain(gap_)) return solution(StopReason::stalled);
       overshoot_ = std::clamp(0.9 * seen.gap / gap_, 1.0, kMostOvershoot);
-      if (!is_lost || gap_ <= 0.5 * marked_gap) {
-        marked_at = n_iter_;
-        marked_gap = gap_;
-      } else if (n_iter_ - marked_at >= kPatience) {
-        return solution(StopReason::stalled);
-      }
     }
     return unfinished(StopReason::max_iter);
   }
@@ -311,6 +300,7 @@ template <class Rows> class JointDescent {
   std::vector<typename JointWeights<Rows>::Step> steps_; // of beta
   // As last evaluated; dual_ is also kept up to date by the passes.
   double gap_ = 1.0, primal_ = 1.0, dual_ = 0.0;
+  LostPasses lost_;
   double overshoot_ = kFirstOvershoot;
   double shrink_above_ = kInfinity;
   index_t n_iter_ = 0, summed_at_ = 0;
