@@ -274,6 +274,28 @@ def test_steps_whose_squares_are_lost_in_rounding_still_close_the_gap(n, d, C):
     assert unconverged_fit(LinearSVR(C=C, epsilon=0.1), X, z).certificate_.converged
 
 
+def test_coordinate_descent_goes_on_where_newton_takes_hundreds_of_steps():
+    r = rng(0)
+    X = r.standard_normal((2000, 300))
+    y = np.sign(X @ r.standard_normal(300))
+    model = unconverged_fit(LinearSVC(C=100.0), X, y)
+    assert model.certificate_.converged
+    objective = primal_objective(X, y, model.coef_[0], model.intercept_[0], 100.0, "squared_hinge")
+    assert model.certificate_.primal_objective == pytest.approx(objective, rel=1e-9)
+
+
+@pytest.mark.parametrize("estimator", [LinearSVC(), LinearSVC(loss="hinge"), LinearSVR()])
+@pytest.mark.parametrize("scaling", [1.0, np.inf])
+def test_no_bound_is_worse_than_that_of_no_dual_variables(estimator, scaling):
+    r = rng(0)
+    X = r.standard_normal((400, 60))
+    y = np.sign(X @ r.standard_normal(60))
+    for cap in range(12):
+        estimator.set_params(C=1e3, tol=1e-9, max_iter=cap, intercept_scaling=scaling)
+        c = unconverged_fit(estimator, X, y).certificate_
+        assert 0.0 <= c.relative_gap <= 1.0
+
+
 def test_rounding_takes_no_gap_below_zero():
     for seed in range(60):
         r = rng(seed)

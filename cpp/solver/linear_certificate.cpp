@@ -20,6 +20,22 @@ void balance(std::vector<double>& beta) {
     if ((b > 0.0) == (positive > -negative)) b *= factor;
 }
 
+// The t in [0, 1] at which t beta has the least dual objective, t^2 / 2 quadratic - t linear. The
+// box allows each of them. `sum` is sum_i beta_i x~_i.
+double best_share(const LinearProblem& problem, const InterceptFeature& intercept,
+                  const std::vector<double>& beta, const std::vector<double>& sum) {
+  double linear = 0.0, quadratic = 0.0;
+  for (std::size_t i = 0; i < beta.size(); ++i) {
+    if (beta[i] == 0.0) continue;
+    const DualCoordinate c(problem, static_cast<index_t>(i));
+    linear += c.y * beta[i] - c.epsilon * std::abs(beta[i]);
+    quadratic += c.ridge * beta[i] * beta[i];
+  }
+  for (index_t k = 0; k < n_cols(problem.X); ++k) quadratic += sum[k] * sum[k];
+  if (intercept.ridge > 0.0) quadratic += sum.back() * sum.back() / intercept.ridge;
+  return linear < quadratic ? std::max(linear, 0.0) / quadratic : 1.0;
+}
+
 double half_square(double x) {
   return 0.5 * x * x;
 }
@@ -78,7 +94,19 @@ LinearSolution certify(const LinearProblem& problem, const InterceptFeature& int
   if (is_intercept_free) balance(beta);
   std::vector<double> own;
   LinearSolution solution = evaluate(problem, intercept, passes, weights, beta, own);
-  if (solution.duality_gap() > tol * solution.primal_objective) {
+  const auto is_proved = [&] { return solution.duality_gap() <= tol * solution.primal_objective; };
+  const double share = is_proved() ? 1.0 : best_share(problem, intercept, beta, own);
+  if (share < 1.0) {
+    std::vector<double> scaled = beta, sum;
+    for (double& b : scaled) b *= share;
+    LinearSolution of_scaled = evaluate(problem, intercept, passes, weights, scaled, sum);
+    if (of_scaled.duality_gap() < solution.duality_gap()) {
+      solution = std::move(of_scaled);
+      beta = std::move(scaled);
+      own = std::move(sum);
+    }
+  }
+  if (!is_proved()) {
     if (is_intercept_free)
       own.back() = weights.back();
     else if (intercept.feature != 0.0)

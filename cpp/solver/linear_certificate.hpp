@@ -11,8 +11,10 @@ namespace maxmargin {
 
 // The separator of the weights of x~ (solver/row_passes.hpp), and the bounds that it and beta prove
 // with penalty l2. beta is moved into its box; where the intercept has no penalty, its sum becomes
-// 0 by scaling the heavier side down. The gap is a sum of what every sample adds to it, which is
-// never negative, so that nothing cancels. Throws NumericError where the objectives overflow.
+// 0 by scaling the heavier side down. Where that does not prove the gap to be within tol, all of
+// beta is scaled down as far as its bound rises, to 0 if need be: no relative gap is beyond 1. The
+// gap is a sum of what every sample adds to it, which is never negative, so that nothing cancels.
+// Throws NumericError where the objectives overflow.
 LinearSolution certify(const LinearProblem& problem, const InterceptFeature& intercept,
                        RowPasses& passes, std::span<const double> weights, std::vector<double> beta,
                        double tol);

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 namespace maxmargin {
 namespace {
@@ -33,6 +34,8 @@ bool is_squared(LinearLoss loss) {
 //   few features, dense           interior point method
 //   few features, mostly zero     dual coordinate descent, then the interior point method
 //   else                          dual coordinate descent
+//
+// Where Newton's or the interior point method gives up, dual coordinate descent goes on from there.
 class Solver {
  public:
   Solver(const MatrixView& X, const LinearFormulation& formulation, int threads)
@@ -54,30 +57,50 @@ class Solver {
     if (const auto trivial = solve_without_weights(problem)) return *trivial;
     LinearOptions first = options;
     if (has_few_features_ && options.max_iter < 0) first.max_iter = kPassesToTry;
-    const LinearSolution solution = solve_coordinate_descent(*samples_, problem, first, control);
-    const bool gave_up =
-        solution.stop_reason == StopReason::max_iter || solution.stop_reason == StopReason::stalled;
-    if (!has_few_features_ || options.max_iter >= 0 || !gave_up) return solution;
+    LinearSolution solution = solve_coordinate_descent(*samples_, problem, first, control);
+    if (!has_few_features_ || options.max_iter >= 0 || !gave_up(solution, options)) return solution;
     LinearOptions rest = options;
     rest.time_limit = std::max(0.0, options.time_limit - solution.seconds);
     LinearSolution second = solve_interior_point(problem, rest, control);
-    second.seconds += solution.seconds;
-    return second.duality_gap() <= solution.duality_gap() ? second : solution;
+    return joined(std::move(solution), std::move(second), options.tol);
   }
 
  private:
-  // Coordinate descent goes on where rounding has stalled it, which is not often.
+  // Whether a solver has ended before its goal, and not because the caller wanted it to.
+  static bool gave_up(const LinearSolution& solution, const LinearOptions& options) {
+    return solution.stop_reason == StopReason::stalled ||
+           (solution.stop_reason == StopReason::max_iter && options.max_iter < 0);
+  }
+
+  // The better separator and the better bound of two attempts at one problem.
+  static LinearSolution joined(LinearSolution first, LinearSolution second, double tol) {
+    if (first.primal_objective < second.primal_objective) {
+      second.primal_objective = first.primal_objective;
+      second.separator = std::move(first.separator);
+    }
+    if (first.dual_objective < second.dual_objective) {
+      second.dual_objective = first.dual_objective;
+      second.beta = std::move(first.beta);
+    }
+    second.set_bounds(second.primal_objective, second.duality_gap());
+    if (second.duality_gap() <= tol * second.primal_objective)
+      second.stop_reason = StopReason::converged;
+    second.seconds += first.seconds;
+    return second;
+  }
+
+  // Rounding may stall these, and separable classes may take Newton's method hundreds of steps;
+  // neither is frequent.
   LinearSolution solve_second_order(const LinearProblem& problem, const LinearOptions& options,
                                     Control& control) const {
     LinearSolution solution = is_squared_ ? solve_primal_newton(problem, options, control)
                                           : solve_interior_point(problem, options, control);
-    if (solution.stop_reason != StopReason::stalled) return solution;
+    if (!gave_up(solution, options)) return solution;
     LinearOptions rest = options;
     rest.start = solution.beta;
     rest.time_limit = std::max(0.0, options.time_limit - solution.seconds);
     LinearSolution second = solve_coordinate_descent(problem, rest, control);
-    second.seconds += solution.seconds;
-    return second.duality_gap() <= solution.duality_gap() ? second : solution;
+    return joined(std::move(solution), std::move(second), options.tol);
   }
 
   bool has_few_features_;
