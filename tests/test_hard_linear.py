@@ -306,3 +306,14 @@ def test_rounding_takes_no_gap_below_zero():
             (LinearSVR(C=0.01, tol=1e-15, max_iter=300, loss="squared_epsilon_insensitive"), z),
         ]:
             assert unconverged_fit(model, X, y).certificate_.duality_gap >= 0.0
+
+
+def test_a_bias_without_penalty_begins_where_the_targets_are():
+    X = rng(0).standard_normal((3, 8))
+    z = 1e4 + np.arange(3.0)
+    model = unconverged_fit(LinearSVR(C=0.1, intercept_scaling=np.inf), X, z)
+    assert model.certificate_.converged
+    near = SVR(kernel="linear", C=0.1, epsilon=0.0, tol=1e-8).fit(X, z - 1e4)
+    assert model.certificate_.primal_objective == pytest.approx(
+        near.certificate_.primal_objective, rel=1e-4
+    )

@@ -29,6 +29,20 @@ constexpr double kLeastCurvature = 1e-200;
 // Passes after which w is summed up anew, so that the rounding of updates does not add up.
 constexpr index_t kPassesPerSum = 50;
 
+// The b at which sum_i C_i |y_i - b| is least.
+double weighted_median(const LinearProblem& problem) {
+  std::vector<index_t> order = identity_order(static_cast<index_t>(problem.y.size()));
+  std::sort(order.begin(), order.end(),
+            [&](index_t i, index_t j) { return problem.y[i] < problem.y[j]; });
+  const double total = std::accumulate(problem.C.begin(), problem.C.end(), 0.0);
+  double sum = 0.0;
+  for (const index_t i : order) {
+    sum += problem.C[i];
+    if (sum > 0.0 && sum >= 0.5 * total) return problem.y[i];
+  }
+  return 0.0;
+}
+
 template <class Rows> class CoordinateDescent {
  public:
   CoordinateDescent(const Rows& rows, index_t n_features, const LinearProblem& problem,
@@ -37,6 +51,8 @@ template <class Rows> class CoordinateDescent {
         n_samples_(n_rows(problem.X)), rows_per_poll_(rows_per_poll), control_(control) {
     state_.w.assign(static_cast<std::size_t>(n_features), 0.0);
     is_bias_free_ = std::isinf(problem.intercept_scaling);
+    // A bias far off would take many rounds.
+    if (is_bias_free_ && is_insensitive(problem.loss)) state_.offset = weighted_median(problem);
     place_coordinates(problem);
     state_.sum_up();
     active_ = identity_order(static_cast<index_t>(state_.coordinates.size()));

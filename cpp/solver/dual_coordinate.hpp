@@ -30,8 +30,7 @@ struct alignas(kAlignment) DualCoordinate {
       : y(problem.y[i]), epsilon(problem.epsilon), sample(i) {
     const bool is_squared = problem.loss == LinearLoss::squared_hinge ||
                             problem.loss == LinearLoss::squared_epsilon_insensitive;
-    const bool is_hinge =
-        problem.loss == LinearLoss::hinge || problem.loss == LinearLoss::squared_hinge;
+    const bool is_hinge = !is_insensitive(problem.loss);
     const double bound = is_squared ? std::numeric_limits<double>::infinity() : problem.C[i];
     if (is_squared) ridge = 0.5 / problem.C[i];
     if (is_hinge) epsilon = 0.0;

@@ -132,9 +132,7 @@ std::optional<LinearSolution> solve_without_weights(const LinearProblem& problem
   if (lowest > highest) return solution; // no sample counts
   if (std::isinf(problem.intercept_scaling))
     solution.separator.b = lowest + 0.5 * (highest - lowest);
-  const bool is_insensitive = problem.loss == LinearLoss::epsilon_insensitive ||
-                              problem.loss == LinearLoss::squared_epsilon_insensitive;
-  const double epsilon = is_insensitive ? problem.epsilon : 0.0;
+  const double epsilon = is_insensitive(problem.loss) ? problem.epsilon : 0.0;
   const double b = solution.separator.b;
   if (std::max(highest - b, b - lowest) > epsilon) return std::nullopt;
   return solution;

@@ -20,6 +20,10 @@ struct LinearSeparator {
 // hinge: max(0, 1 - y f). epsilon_insensitive: max(0, |y - f| - epsilon). Or the square of either.
 enum class LinearLoss { hinge, squared_hinge, epsilon_insensitive, squared_epsilon_insensitive };
 
+inline bool is_insensitive(LinearLoss loss) {
+  return loss == LinearLoss::epsilon_insensitive || loss == LinearLoss::squared_epsilon_insensitive;
+}
+
 enum class Penalty { l2, l1 };
 
 // What a linear machine minimises over w and b:
