@@ -294,11 +294,16 @@ def full_page(runs):
         if group.predictions:
             parts += _prediction_sections(group, title, where)
         shown |= fits
+    begun = set()
     for run in runs:
         if run["benchmark"] in DETAILS:
             detail = DETAILS[run["benchmark"]]
             where = _measured(run["machine"], run["settings"], runs[0]["machine"])
-            parts += [f"## {detail.title}", f"{detail.text} {where}", *detail.pictures]
+            if detail.title in begun:
+                parts.append(where)
+            else:
+                parts += [f"## {detail.title}", f"{detail.text} {where}", *detail.pictures]
+            begun.add(detail.title)
             parts.append(report.markdown(detail.table(run["results"])))
     return page(parts) + "\n"
 
