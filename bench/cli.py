@@ -17,7 +17,7 @@ MODULE_OF = {
 MUST_BE_POSITIVE = ("repeats", "tol", "timeout", "threads", "cache_mb", "fits")
 
 
-def new_parser(program, description, timeout=200.0, known=tuple(runners.LIBRARIES)):
+def new_parser(program, description, known=tuple(runners.LIBRARIES)):
     """A parser with the options of every command that measures."""
     parser = argparse.ArgumentParser(prog=program, description=description.split("\n\n")[0])
     parser.add_argument(
@@ -38,8 +38,8 @@ def new_parser(program, description, timeout=200.0, known=tuple(runners.LIBRARIE
     parser.add_argument(
         "--timeout",
         type=float,
-        default=timeout,
-        help=f"seconds for one fit or one prediction (default {timeout:g})",
+        default=200.0,
+        help="seconds for one fit or one prediction (default 200)",
     )
     parser.add_argument(
         "--quick",

@@ -38,7 +38,7 @@ def main(arguments=None):
 
 
 def parse_arguments(arguments):
-    parser = cli.new_parser("kernel_perceptron.py", __doc__, timeout=1800.0)
+    parser = cli.new_parser("kernel_perceptron.py", __doc__)
     cli.add_problems(parser)
     cli.add_cache(parser, default=200)
     parser.add_argument(

@@ -285,6 +285,7 @@ def test_the_plot_marks_the_best_point(less_is_better):
 def test_a_flat_score_is_drawn():
     ax = plot_grid([1, 2], [1, 2], np.full((2, 2), 0.5), ax=new_axes())
     ax.figure.canvas.draw()
+    assert "C = 1, gamma = 1: 0.5" in ax.get_legend().get_texts()[0].get_text()
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ template <class Rows> class CoordinateDescent {
         if (lost_.are_in_vain(gap_)) return solution(StopReason::stalled);
         overshoot_ = std::clamp(0.9 * seen.gap / gap_, 1.0, kMostOvershoot);
       }
-      if (creeps) descend_on_face();
+      if (creeps) dual_ -= face_.run(active_, kFaceSteps, [&] { return poll(); });
     }
     return unfinished(StopReason::max_iter);
   }
@@ -147,12 +147,6 @@ template <class Rows> class CoordinateDescent {
     const double slope = c.ridge * before - u;
     return -step * (slope + 0.5 * step / c.inverse_curvature) -
            c.epsilon * (std::abs(c.beta) - std::abs(before));
-  }
-
-  double descend_on_face() {
-    const double decrease = face_.run(active_, kFaceSteps, [&] { return poll(); });
-    dual_ -= decrease;
-    return decrease;
   }
 
   // Those whose turn it is, in random order.

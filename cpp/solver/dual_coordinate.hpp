@@ -28,11 +28,10 @@ struct alignas(kAlignment) DualCoordinate {
 
   DualCoordinate(const LinearProblem& problem, index_t i)
       : y(problem.y[i]), epsilon(problem.epsilon), sample(i) {
-    const bool is_squared = problem.loss == LinearLoss::squared_hinge ||
-                            problem.loss == LinearLoss::squared_epsilon_insensitive;
     const bool is_hinge = !is_insensitive(problem.loss);
-    const double bound = is_squared ? std::numeric_limits<double>::infinity() : problem.C[i];
-    if (is_squared) ridge = 0.5 / problem.C[i];
+    const double bound =
+        is_squared(problem.loss) ? std::numeric_limits<double>::infinity() : problem.C[i];
+    if (is_squared(problem.loss)) ridge = 0.5 / problem.C[i];
     if (is_hinge) epsilon = 0.0;
     if (!is_hinge || y > 0.0) upper = bound;
     if (!is_hinge || y < 0.0) lower = -bound;

@@ -23,6 +23,9 @@ enum class LinearLoss { hinge, squared_hinge, epsilon_insensitive, squared_epsil
 inline bool is_insensitive(LinearLoss loss) {
   return loss == LinearLoss::epsilon_insensitive || loss == LinearLoss::squared_epsilon_insensitive;
 }
+inline bool is_squared(LinearLoss loss) {
+  return loss == LinearLoss::squared_hinge || loss == LinearLoss::squared_epsilon_insensitive;
+}
 
 enum class Penalty { l2, l1 };
 

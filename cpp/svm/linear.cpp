@@ -22,10 +22,6 @@ constexpr index_t kFewFeatures = 512;
 // method, which cost as much as many of them.
 constexpr index_t kPassesToTry = 2000;
 
-bool is_squared(LinearLoss loss) {
-  return loss == LinearLoss::squared_hinge || loss == LinearLoss::squared_epsilon_insensitive;
-}
-
 // Chooses the solver by the formulation and the shape of the samples, and holds the samples as it
 // reads them, for all machines:
 //
@@ -44,8 +40,8 @@ class Solver {
     if (formulation.penalty == Penalty::l1) {
       columns_.emplace(X);
     } else if (!(has_few_features_ && is_squared_)) {
-      samples_.emplace(X, threads);
-      if (has_few_features_ && !samples_->is_sparse()) samples_.reset();
+      CompactSamples samples(X, threads);
+      if (!has_few_features_ || samples.is_sparse()) samples_ = std::move(samples);
     }
   }
 
