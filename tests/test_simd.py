@@ -140,6 +140,21 @@ def test_dot_axpy_and_add_rows(target, n):
     np.testing.assert_allclose(out, y + coef @ rows, rtol=1e-13, atol=1e-13)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n", [1, 2, 31, 32, 33, 1000])
+def test_the_largest_magnitude_is_that_of_numpy(dtype, n):
+    rng = np.random.default_rng(n)
+    x = rng.normal(size=n).astype(dtype)
+    assert _core.largest_magnitude(x) == np.abs(x).max()
+    for bad in (np.inf, -np.inf, np.nan, -np.nan):
+        for place in {0, n // 2, n - 1}:
+            spoilt = x.copy()
+            spoilt[place] = bad
+            np.testing.assert_equal(_core.largest_magnitude(spoilt), abs(bad))
+    assert _core.largest_magnitude(x[:0]) == 0.0
+    assert _core.largest_magnitude(np.full(n, -0.0, dtype)) == 0.0
+
+
 @pytest.mark.parametrize("target", TARGETS)
 def test_adding_rows_in_two_calls_gives_the_same_bits(target):
     rng = np.random.default_rng(4)

@@ -1,4 +1,3 @@
-#include "base/mapped_memory.hpp"
 #include "base/parallel.hpp"
 #include "bindings/arrays.hpp"
 #include "bindings/control.hpp"
@@ -235,10 +234,6 @@ py::array_t<double> objectives(const py::object& X, const Array<std::int64_t>& y
   return to_numpy(std::move(values));
 }
 
-void release(const py::array& array) {
-  release_mapped(array.data(), static_cast<std::size_t>(array.nbytes()));
-}
-
 } // namespace
 
 void bind_online(py::module_& m) {
@@ -262,9 +257,6 @@ void bind_online(py::module_& m) {
   m.def("online_objective", &objectives, py::arg("X"), py::arg("y"), py::arg("weight"),
         py::arg("class_weight"), py::arg("positive"), py::arg("coef"), py::arg("intercept"),
         py::arg("settings"), "The objective of every problem of online_fit at given weights.");
-  m.def(
-      "release_mapped", &release, py::arg("array"),
-      "Give back the memory pages of a read-only or shared mapped file (base/mapped_memory.hpp).");
 }
 
 } // namespace maxmargin::bindings

@@ -4,6 +4,7 @@
 PYBIND11_MODULE(_core, m) {
   using namespace maxmargin::bindings;
   m.doc() = "The C++ core of maxmargin; use the package's public names instead.";
+  bind_arrays(m);
   bind_info(m);
   bind_internal(m);
   bind_io(m);

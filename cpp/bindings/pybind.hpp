@@ -10,6 +10,7 @@ namespace py = pybind11;
 
 namespace maxmargin::bindings {
 
+void bind_arrays(py::module_& m);
 void bind_info(py::module_& m);
 void bind_internal(py::module_& m);
 void bind_io(py::module_& m);

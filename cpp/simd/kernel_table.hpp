@@ -131,6 +131,8 @@ template <Real T> struct RealTable {
   // The same against float64 weights: x is widened as it is read, so nothing is rounded to T.
   double (*dot_wide)(const T* x, const double* w, index_t n) = nullptr;
   void (*axpy_wide)(double a, const T* x, double* w, index_t n) = nullptr; // w += a x
+  // max |x|; infinite or not a number where an element is.
+  T (*largest_magnitude)(const T* x, index_t n) = nullptr;
   // out[c] += sum_r coef[r] rows[r][c] for c in [begin, end), added in the order of r, so that the
   // result does not depend on how calls split the rows or the columns.
   void (*add_rows)(const T* const* rows, const double* coef, index_t n_rows, double* out,

@@ -28,6 +28,7 @@ template <Real T> constexpr RealTable<T> real_table() {
   table.select_second = select_second<T>;
   table.dot_wide = dot_wide<T>;
   table.axpy_wide = axpy_wide<T>;
+  table.largest_magnitude = largest_magnitude<T>;
   table.fma_chains = fma_chains<T>;
   table.exp = exp_array<T>;
   table.tanh = tanh_array<T>;

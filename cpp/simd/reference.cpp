@@ -154,6 +154,13 @@ template <Real T> void axpy_wide(double a, const T* x, double* w, index_t n) {
   for (index_t k = 0; k < n; ++k) w[k] += a * static_cast<double>(x[k]);
 }
 
+template <Real T> T largest_magnitude(const T* x, index_t n) {
+  T most = 0;
+  for (index_t k = 0; k < n; ++k)
+    if (!(std::fabs(x[k]) <= most) && !std::isnan(most)) most = std::fabs(x[k]);
+  return most;
+}
+
 template <Real T> index_t fma_chains(index_t steps, T* sink) {
   T sum = sink[0];
   for (index_t k = 0; k < steps; ++k) sum = sum * T(0.999) + T(0.001);
@@ -243,6 +250,7 @@ template <Real T> constexpr RealTable<T> real_table() {
   table.select_second = select_second<T>;
   table.dot_wide = dot_wide<T>;
   table.axpy_wide = axpy_wide<T>;
+  table.largest_magnitude = largest_magnitude<T>;
   table.fma_chains = fma_chains<T>;
   table.exp = exp_array<T>;
   table.tanh = tanh_array<T>;

@@ -49,6 +49,35 @@ template <class T> void axpy_wide(double a, const T* x, double* w, index_t n) {
   axpy_as(a, x, w, n);
 }
 
+// What is greatest of |x| as bits: they are in the order of the numbers, with infinity and what is
+// not a number above all.
+template <class T> T largest_magnitude(const T* x, index_t n) {
+  using V = Vec<T>;
+  using Bits = typename V::Mask;
+  const Bits sign_cleared = ~((Bits{} + 1) << (8 * sizeof(T) - 1));
+  Bits greatest[4] = {};
+  const auto meet = [&](Bits& most, V v) {
+    Bits bits;
+    __builtin_memcpy(&bits, &v.raw, sizeof(bits));
+    bits &= sign_cleared;
+    most = bits > most ? bits : most;
+  };
+  index_t k = 0;
+  for (; k + 4 * V::size <= n; k += 4 * V::size)
+    unroll<4>([&](auto u) { meet(greatest[u], V::load(x + k + u * V::size)); });
+  for (; k < n; k += V::size) {
+    T rest[V::size] = {};
+    for (index_t e = 0; e < V::size && k + e < n; ++e) rest[e] = x[k + e];
+    meet(greatest[0], V::load(rest));
+  }
+  typename V::Integer most = 0;
+  for (const Bits& bits : greatest)
+    for (int lane = 0; lane < V::size; ++lane) most = bits[lane] > most ? bits[lane] : most;
+  T result;
+  __builtin_memcpy(&result, &most, sizeof(result));
+  return result;
+}
+
 // In squares of as many lines as fill the registers.
 template <class T>
 void transpose_square(const T* from, index_t from_stride, T* to, index_t to_stride) {

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from maxmargin import _core
 from maxmargin._mapped import parts_of
 from maxmargin._sparse import CsrMatrix, Floats, Matrix, as_float, csr_of
 
-_BLOCK_ELEMENTS = 1 << 16
+_BLOCK_ELEMENTS = 1 << 20
 
 
 def check_matrix(X: Any, owner: str) -> Matrix:
@@ -66,34 +67,20 @@ def _check_size(shape: tuple[int, ...], owner: str) -> None:
 
 
 def _check_values(values: Floats, matrix: Matrix, owner: str) -> None:
-    low, high = _extremes(values)
-    if not (math.isfinite(low) and math.isfinite(high)):
-        has_nan = math.isnan(low)
-        kind = "NaN" if has_nan else f"infinity or a value too large for {values.dtype}"
+    parts = parts_of(values.reshape(-1), _BLOCK_ELEMENTS)
+    largest = float(np.max([_core.largest_magnitude(part) for part in parts], initial=0.0))
+    if not math.isfinite(largest):
+        kind = "NaN" if math.isnan(largest) else f"infinity or a value too large for {values.dtype}"
         raise ValueError(
             f"Input X contains {kind}. {owner} does not accept missing or infinite values; the "
             f"first is in {_first_non_finite(values, matrix)}"
         )
-    largest = max(-low, high)
     # Squared distances are at most 4 d max|x|^2.
     if largest > math.sqrt(np.finfo(np.float64).max / (4.0 * matrix.shape[1])):
         raise ValueError(
             f"X holds values as large as {largest:.3g}: their squares overflow. Scale the data, "
             "for example every feature to [0, 1] or to unit variance"
         )
-
-
-def _extremes(values: Floats) -> tuple[float, float]:
-    """Return the least and the greatest element (0, 0 of none); NaN where there is one."""
-    flat = values.reshape(-1)
-    if flat.size == 0:
-        return 0.0, 0.0
-    lows, highs = [], []
-    with np.errstate(invalid="ignore"):
-        for part in parts_of(flat, _BLOCK_ELEMENTS):
-            lows.append(part.min())
-            highs.append(part.max())
-        return float(np.min(lows)), float(np.max(highs))
 
 
 def _first_non_finite(values: Floats, matrix: Matrix) -> str:
