@@ -37,14 +37,13 @@ struct JointSolution : LinearOutcome {
 //   subject to share_i^m >= 0, sum_m share_i^m = C_i
 //
 // Every sample shares its C_i out to the classes: all of it to its own, where that one wins by the
-// margin, else to those whose f + [m != y_i] is greatest. A pass takes the samples in a new random
-// order and minimises over all shares of one after the other, which is a projection onto a simplex
-// (Michelot 1986). Samples that leave all to one class more firmly than any was out of place in the
-// last pass are set aside (shrinking), until all are looked at again.
+// margin, else to those whose f + [m != y_i] is greatest. The passes, over all shares of one sample
+// after the other, are those of dual_descent.hpp; a minimum is a projection onto a simplex
+// (Michelot 1986). A sample rests where it leaves all to one class.
 //
-// It ends when the duality gap, evaluated over all samples, is at most tol * primal objective. The
-// gap is the sum of every share times what its class falls short of the greatest, so that nothing
-// cancels. n_iter counts passes; max_iter = -1 stands for kDefaultPasses (coordinate_descent.hpp).
+// The gap is the sum of every share times what its class falls short of the greatest, so that
+// nothing cancels.
+//
 // One thread; a start is feasible for C_i that are no less than those it comes from, else it is
 // scaled down.
 JointSolution solve_crammer_singer(const CompactSamples& samples, const JointProblem& problem,

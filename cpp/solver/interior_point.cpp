@@ -4,6 +4,7 @@
 #include "solver/linear_certificate.hpp"
 #include "solver/newton_system.hpp"
 #include "solver/row_passes.hpp"
+#include "solver/time_limit.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -56,7 +57,7 @@ double longest_step(const Variable& v, const Steps& steps, double longest) {
 class InteriorPoint {
  public:
   InteriorPoint(const LinearProblem& problem, const LinearOptions& options, Control& control)
-      : problem_(problem), options_(options), control_(control),
+      : problem_(problem), options_(options), time_(options.time_limit, control), control_(control),
         is_absolute_(problem.loss == LinearLoss::epsilon_insensitive && problem.epsilon == 0.0),
         n_copies_(problem.loss == LinearLoss::epsilon_insensitive && !is_absolute_ ? 2 : 1),
         intercept_(InterceptFeature::of(problem.intercept_scaling)),
@@ -76,7 +77,7 @@ class InteriorPoint {
       move(step);
       if (gap_ <= options_.tol * objective_ && is_proved()) return finish(StopReason::converged);
       if (n_iter_ >= max_iter) break;
-      if (control_.seconds() - begun_ > options_.time_limit) {
+      if (time_.look()) {
         reason = StopReason::time_limit;
         break;
       }
@@ -299,15 +300,15 @@ class InteriorPoint {
 
   LinearSolution finish(StopReason reason) {
     proof_.n_iter = n_iter_;
-    proof_.seconds = control_.seconds() - begun_;
+    proof_.seconds = time_.seconds();
     proof_.stop_reason = reason;
     return std::move(proof_);
   }
 
   const LinearProblem& problem_;
   const LinearOptions& options_;
+  TimeLimit time_;
   Control& control_;
-  double begun_ = control_.seconds();
   bool is_absolute_; // the loss is |y - f|
   int n_copies_;     // variables of a sample
   InterceptFeature intercept_;

@@ -2,6 +2,7 @@
 
 #include "base/error.hpp"
 #include "base/random.hpp"
+#include "solver/time_limit.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -16,16 +17,14 @@ constexpr double kLeastCurvature = 1e-12;
 constexpr double kRounding = 1e-16;
 // The gap is first looked at when a pass gains this many times the tolerance.
 constexpr double kFirstLook = 10.0;
-// Elements read between two looks at the caller's wishes.
-constexpr index_t kPollElements = 1 << 20;
 
 class FeatureDescent {
  public:
   FeatureDescent(const Columns& columns, const LinearProblem& problem, const LinearOptions& options,
                  Control& control)
-      : columns_(columns), problem_(problem), options_(options), random_(options.seed),
-        is_bias_free_(std::isinf(problem.intercept_scaling)),
-        bias_value_(is_bias_free_ ? 1.0 : problem.intercept_scaling), control_(control) {
+      : columns_(columns), problem_(problem), options_(options), time_(options.time_limit, control),
+        random_(options.seed), is_bias_free_(std::isinf(problem.intercept_scaling)),
+        bias_value_(is_bias_free_ ? 1.0 : problem.intercept_scaling) {
     const index_t d = columns.n_features();
     w_.assign(static_cast<std::size_t>(d) + 1, 0.0);
     shortfall_.assign(problem.y.size(), 1.0);
@@ -44,7 +43,7 @@ class FeatureDescent {
     double worth_a_look = std::numeric_limits<double>::infinity();
     while (n_iter_ < max_iter) {
       const double decrease = pass();
-      if (is_late_) return unfinished(StopReason::time_limit);
+      if (time_.is_up()) return unfinished(StopReason::time_limit);
       const double value = objective();
       const bool is_stalled = decrease <= kRounding * value;
       stalled_passes = is_stalled ? stalled_passes + 1 : 0;
@@ -109,7 +108,7 @@ class FeatureDescent {
     double decrease = 0.0, violation = 0.0;
     for (std::size_t t = 0; t < n_active_;) {
       const index_t j = features_[t];
-      if (poll(j)) break;
+      if (is_late(j)) break;
       const Slope s = slope(j);
       const double lambda = penalty(j);
       const double excess = std::abs(s.gradient) - lambda;
@@ -236,18 +235,13 @@ class FeatureDescent {
     }
   }
 
-  // Returns whether time is up.
-  bool poll(index_t j) {
-    until_poll_ -=
-        16 + static_cast<index_t>(is_bias(j) ? shortfall_.size() : columns_.rows(j).size());
-    if (until_poll_ > 0) return false;
-    until_poll_ = kPollElements;
-    control_.poll([&] {
+  // Called for every column read.
+  bool is_late(index_t j) {
+    const std::size_t n_elements = is_bias(j) ? shortfall_.size() : columns_.rows(j).size();
+    return time_.is_up_after(static_cast<index_t>(n_elements), [&] {
       return Progress{n_iter_, 0.0, static_cast<index_t>(n_active_),
                       0,       0.0, (primal_ + dual_) / primal_};
     });
-    is_late_ = control_.seconds() - begun_ > options_.time_limit;
-    return is_late_;
   }
 
   LinearSolution unfinished(StopReason reason) {
@@ -261,7 +255,7 @@ class FeatureDescent {
     result.beta = beta_;
     result.set_bounds(primal_, primal_ + dual_);
     result.n_iter = n_iter_;
-    result.seconds = control_.seconds() - begun_;
+    result.seconds = time_.seconds();
     result.stop_reason = reason;
     return result;
   }
@@ -269,6 +263,7 @@ class FeatureDescent {
   const Columns& columns_;
   const LinearProblem& problem_;
   const LinearOptions& options_;
+  TimeLimit time_;
   Random random_;
   bool is_bias_free_;
   double bias_value_; // of the feature whose weight is the bias, the last; 0: none
@@ -280,10 +275,7 @@ class FeatureDescent {
   std::size_t n_active_ = 0;
   double shrink_below_ = std::numeric_limits<double>::infinity();
   double primal_ = 1.0, dual_ = 0.0;
-  index_t n_iter_ = 0, until_poll_ = 0;
-  bool is_late_ = false;
-  Control& control_;
-  double begun_ = control_.seconds();
+  index_t n_iter_ = 0;
 };
 
 } // namespace

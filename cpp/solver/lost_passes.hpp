@@ -37,4 +37,21 @@ class LostPasses {
   double gap_ = std::numeric_limits<double>::infinity();
 };
 
+// Tells when passes creep: whenever so many of them have not halved what they meet of the gap.
+class CreepingPasses {
+ public:
+  bool notes(double gap) {
+    if (++n_passes_ < kPatience) return false;
+    const bool creep = gap > 0.5 * gap_;
+    gap_ = gap;
+    n_passes_ = 0;
+    return creep;
+  }
+
+ private:
+  static constexpr index_t kPatience = 20;
+  index_t n_passes_ = 0; // since gap_ was met
+  double gap_ = std::numeric_limits<double>::infinity();
+};
+
 } // namespace maxmargin

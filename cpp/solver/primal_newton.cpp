@@ -5,6 +5,7 @@
 #include "solver/linear_certificate.hpp"
 #include "solver/newton_system.hpp"
 #include "solver/row_passes.hpp"
+#include "solver/time_limit.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -23,7 +24,7 @@ constexpr double kMostCancelled = 0.9;
 class PrimalNewton {
  public:
   PrimalNewton(const LinearProblem& problem, const LinearOptions& options, Control& control)
-      : problem_(problem), options_(options), control_(control),
+      : problem_(problem), options_(options), time_(options.time_limit, control), control_(control),
         intercept_(InterceptFeature::of(problem.intercept_scaling)),
         passes_(problem.X, intercept_, options.threads, control),
         system_(passes_.centre(), intercept_.feature, intercept_.ridge),
@@ -48,7 +49,7 @@ class PrimalNewton {
         evaluate();
       }
       if (n_iter_ >= max_iter) break;
-      if (control_.seconds() - begun_ > options_.time_limit) {
+      if (time_.look()) {
         reason = StopReason::time_limit;
         break;
       }
@@ -211,7 +212,7 @@ class PrimalNewton {
 
   LinearSolution finish(StopReason reason) {
     proof_.n_iter = n_iter_;
-    proof_.seconds = control_.seconds() - begun_;
+    proof_.seconds = time_.seconds();
     proof_.stop_reason = reason;
     return std::move(proof_);
   }
@@ -220,8 +221,8 @@ class PrimalNewton {
 
   const LinearProblem& problem_;
   const LinearOptions& options_;
+  TimeLimit time_;
   Control& control_;
-  double begun_ = control_.seconds();
   InterceptFeature intercept_;
   RowPasses passes_;
   NewtonSystem system_;

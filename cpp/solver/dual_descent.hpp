@@ -1,0 +1,166 @@
+#pragma once
+
+#include "base/error.hpp"
+#include "data/sample_rows.hpp"
+#include "solver/linear_problem.hpp"
+#include "solver/lost_passes.hpp"
+#include "solver/time_limit.hpp"
+#include "solver/turns.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <span>
+
+namespace maxmargin {
+
+inline constexpr index_t kDefaultPasses = 10000; // max_iter = -1
+
+// Passes of coordinate descent over a dual whose gap is a sum over its coordinates, each a variable
+// or a block of variables. A pass takes them in a new random order and minimises over one after the
+// other, while w is kept up to date: a product with a row and an addition of it. Those that rest at
+// a bound more firmly than any was out of place in the last pass are set aside (shrinking), until
+// all are looked at again.
+//
+// It ends when the gap, evaluated over all, is at most tol * primal objective; what a pass meets of
+// it on its way tells when that is worth a look. n_iter counts passes.
+//
+// A Dual has:
+//
+//   size()                  coordinates
+//   row_elements()          read to look at one of them, on the average
+//   fetch_place(k)          fetches what tells where the row of k lies
+//   fetch(k)                fetches that row
+//   look_at(k)              how k stands to its optimality condition: its `gap`, its `violation`
+//                           (<= 0: it need not move), is_at_rest() and rests_beyond(distance)
+//   move(k, standing)       minimises over k; returns by how much the dual objective falls
+//   move_together(active, is_late)
+//                           a step of many coordinates, where passes creep; likewise (optional)
+//   settle()                makes the point feasible, before the objectives are evaluated there
+//   sum_up()                w without the rounding of many moves
+//   penalty()               1/2 ||w||^2, in both objectives
+//   loss(k, standing)       what k adds to it in the primal objective
+//   conjugate(k)            what k adds to it in the dual objective, which is minimised
+template <class Dual> class DualDescent {
+ public:
+  DualDescent(Dual& dual, const LinearOptions& options, TimeLimit& time)
+      : dual_(dual), options_(options), time_(time), turns_(dual.size(), options.seed) {}
+
+  LinearOutcome run() {
+    const StopReason reason = make_passes();
+    LinearOutcome outcome;
+    outcome.set_bounds(primal_, gap_);
+    outcome.n_iter = turns_.n_passes();
+    outcome.seconds = time_.seconds();
+    outcome.stop_reason = reason;
+    return outcome;
+  }
+
+ private:
+  // What a pass meets of the gap is more than what is left of it afterwards, by about this factor.
+  static constexpr double kFirstOvershoot = 2.0, kMostOvershoot = 8.0;
+  // Passes after which w is summed up anew, so that the rounding of updates does not add up.
+  static constexpr index_t kPassesPerSum = 50;
+
+  struct Pass {
+    double gap = 0.0;       // as met on the way
+    double decrease = 0.0;  // of the dual objective
+    double violation = 0.0; // the greatest
+  };
+
+  StopReason make_passes() {
+    const index_t max_iter = options_.max_iter < 0 ? kDefaultPasses : options_.max_iter;
+    while (turns_.n_passes() < max_iter) {
+      const Pass seen = pass();
+      if (time_.is_up()) return last_check(StopReason::time_limit);
+      const bool is_lost = lost_.count(seen.decrease, objective_);
+      if (is_lost || seen.gap <= overshoot_ * options_.tol * -objective_) {
+        if (check()) return StopReason::converged;
+        if (lost_.are_in_vain(gap_)) return StopReason::stalled;
+        overshoot_ = std::clamp(0.9 * seen.gap / gap_, 1.0, kMostOvershoot);
+      }
+      if constexpr (requires { dual_.move_together(turns_.active(), [] { return false; }); })
+        if (creeping_.notes(seen.gap))
+          objective_ -= dual_.move_together(turns_.active(), [&] { return is_late(); });
+    }
+    return last_check(StopReason::max_iter);
+  }
+
+  Pass pass() {
+    const std::span<const index_t> due = turns_.next_pass();
+    Pass seen;
+    for (std::size_t t = 0; t < due.size(); ++t) {
+      if (is_late()) break;
+      if (t + 2 * kRowsAhead < due.size()) dual_.fetch_place(due[t + 2 * kRowsAhead]);
+      if (t + kRowsAhead < due.size()) dual_.fetch(due[t + kRowsAhead]);
+      const index_t k = due[t];
+      const auto standing = dual_.look_at(k);
+      if (standing.rests_beyond(shrink_above_)) {
+        turns_.set_aside(k);
+        continue;
+      }
+      seen.gap += standing.gap;
+      turns_.took_turn(k, standing.is_at_rest());
+      if (standing.violation <= 0.0) continue;
+      seen.violation = std::max(seen.violation, standing.violation);
+      seen.decrease += dual_.move(k, standing);
+    }
+    objective_ -= seen.decrease;
+    shrink_above_ = seen.violation;
+    return seen;
+  }
+
+  // Evaluates the objectives over all coordinates, and takes back those set aside that may have to
+  // move. Returns whether the gap is small enough.
+  bool check() {
+    dual_.settle();
+    if (turns_.n_passes() - summed_at_ >= kPassesPerSum) {
+      dual_.sum_up();
+      summed_at_ = turns_.n_passes();
+    }
+    double losses = 0.0, conjugates = 0.0;
+    gap_ = 0.0;
+    turns_.choose_anew();
+    for (index_t k = 0, n = dual_.size(); k < n; ++k) {
+      is_late();
+      if (k + static_cast<index_t>(kRowsAhead) < n)
+        dual_.fetch(k + static_cast<index_t>(kRowsAhead));
+      const auto standing = dual_.look_at(k);
+      losses += dual_.loss(k, standing);
+      conjugates += dual_.conjugate(k);
+      gap_ += standing.gap;
+      turns_.choose(k, !standing.rests_beyond(shrink_above_), standing.violation > 0.0);
+    }
+    const double penalty = dual_.penalty();
+    primal_ = penalty + losses;
+    objective_ = penalty + conjugates;
+    if (!std::isfinite(primal_) || !std::isfinite(gap_))
+      throw NumericError("the objective overflows");
+    return gap_ <= options_.tol * primal_;
+  }
+
+  StopReason last_check(StopReason reason) { return check() ? StopReason::converged : reason; }
+
+  // Called for every row read.
+  bool is_late() {
+    return time_.is_up_after(dual_.row_elements(), [&] {
+      const auto n_active = static_cast<index_t>(turns_.active().size());
+      return Progress{turns_.n_passes(), 0.0, n_active, 0, 0.0, gap_ / primal_};
+    });
+  }
+
+  Dual& dual_;
+  const LinearOptions& options_;
+  TimeLimit& time_;
+  Turns turns_;
+  LostPasses lost_;
+  CreepingPasses creeping_;
+  // As last evaluated; the (dual) objective is also kept up to date by the passes.
+  double gap_ = 1.0, primal_ = 1.0, objective_ = 0.0;
+  double overshoot_ = kFirstOvershoot;
+  double shrink_above_ = std::numeric_limits<double>::infinity();
+  index_t summed_at_ = 0;
+};
+
+} // namespace maxmargin
