@@ -21,6 +21,7 @@ from maxmargin.datasets import load_digits
 from oracles import rng
 
 COMMAND = [sys.executable, "-m", "maxmargin"]
+A_LINE = r"iteration \d+  dual objective \S+  violation \S+  \S+ s"
 
 
 def environment():
@@ -199,14 +200,15 @@ def test_demo(capsys):
         "threads", "converged",
     ):  # fmt: skip
         assert text in out, text
-    assert re.fullmatch(r"progress          iteration \d+  violation \S+  \S+ s\n", err)
+    assert re.fullmatch(rf"progress          {A_LINE}\n", err)
     assert all(re.match(r"[a-zA-Z ]{17} \S", line) for line in out.splitlines()), out
 
 
 def test_progress_is_one_line_that_ends_with_the_last_state(iris, capsys, monkeypatch):
     def fit(self, X, y):
         if self.callback is not None:
-            self.callback({"n_iter": 5, "kkt_violation": 0.25, "seconds": 1.5})
+            report = {"dual_objective": -12.5, "kkt_violation": 0.25, "seconds": 1.5}
+            self.callback({"n_iter": 5, **report})
         return fit_in_earnest(self, X, y)
 
     fit_in_earnest = SVC.fit
@@ -216,9 +218,9 @@ def test_progress_is_one_line_that_ends_with_the_last_state(iris, capsys, monkey
         monkeypatch.setattr(sys.stderr, "isatty", lambda is_terminal=is_terminal: is_terminal)
         assert main(arguments) == 0
         out, err = capsys.readouterr()
-        first, last = "iteration 5  violation 0.25  1.5 s", r"iteration \d+  violation \S+  \S+ s"
+        first = "iteration 5  dual objective -12.5  violation 0.25  1.5 s"
         shown = rf"\r\x1b\[Kprogress {{10}}{first}\r\x1b\[K" if is_terminal else ""
-        assert re.match(rf"{shown}progress {{10}}{last}\nmaxmargin: warning", err), err
+        assert re.match(rf"{shown}progress {{10}}{A_LINE}\nmaxmargin: warning", err), err
         assert "iteration 5" not in out
     assert main([*arguments, "-q"]) == 0
     assert "iteration 5" not in capsys.readouterr().err

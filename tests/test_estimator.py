@@ -24,9 +24,12 @@ import maxmargin.diagnostics
 import maxmargin.io
 from maxmargin import (
     SVC,
+    SVR,
     Cancelled,
     ConvergenceWarning,
     NotFittedError,
+    NuSVR,
+    OneClassSVM,
     Perceptron,
     SGDClassifier,
     _core,
@@ -99,11 +102,35 @@ def test_callback_sees_progress_and_can_stop():
     with pytest.raises(Cancelled):
         model.fit(X, y)
     assert len(reports) == 3
-    assert set(reports[0]) == {"n_iter", "kkt_violation", "n_free", "n_bounded", "seconds"}
+    assert set(reports[0]) == {
+        *("n_iter", "kkt_violation", "dual_objective", "n_free", "n_bounded", "seconds"),
+    }
     assert reports[0]["seconds"] < reports[2]["seconds"]
     assert reports[0]["n_iter"] <= reports[2]["n_iter"]
     with pytest.raises(NotFittedError):
         model.predict(X)
+
+
+@pytest.mark.parametrize("estimator", [SVC(loss="squared_hinge"), SVR(), NuSVR(), OneClassSVM()])
+def test_callback_sees_the_dual_objective_of_its_iteration(estimator):
+    X, y = slow_problem()
+    reports = []
+
+    def stop_after_some(report):
+        reports.append(report)
+        return len(reports) >= 3 and report["n_iter"] > 0
+
+    if not isinstance(estimator, OneClassSVM):
+        estimator.set_params(C=1e5)
+    estimator = clone(estimator).set_params(callback=stop_after_some)
+    with pytest.raises(Cancelled):
+        estimator.fit(X, y)
+    estimator.set_params(callback=None, max_iter=reports[-1]["n_iter"])
+    with pytest.warns(ConvergenceWarning):
+        estimator.fit(X, y)
+    assert reports[-1]["dual_objective"] == pytest.approx(
+        estimator.certificate_.dual_objective, rel=1e-6
+    )
 
 
 def test_an_exception_in_the_callback_reaches_the_caller():
@@ -120,7 +147,9 @@ def test_verbose_goes_with_a_callback(capsys):
     with pytest.raises(Cancelled):
         SVC(C=1e5, verbose=True, callback=lambda report: reports.append(report) or True).fit(X, y)
     assert len(reports) == 1
-    assert f"violation {reports[0]['kkt_violation']:.3g}" in capsys.readouterr().err
+    line = capsys.readouterr().err
+    assert f"dual objective {reports[0]['dual_objective']:.6g}  " in line
+    assert f"violation {reports[0]['kkt_violation']:.3g}  " in line
 
 
 def test_verbose_shows_progress(capsys):
@@ -141,10 +170,10 @@ class Terminal(StringIO):
 @pytest.mark.parametrize("stream_type", [StringIO, Terminal])
 def test_a_progress_line_ends_once_with_the_last_state(stream_type):
     stream = stream_type()
-    state = "fit: iteration 5  violation 0.25  1.5 s"
+    state = "fit: iteration 5  dual objective -12.5  violation 0.25  1.5 s"
     written = f"\r\x1b[K{state}" if stream.isatty() else ""
     line = ProgressLine(stream=stream, label="fit: ")
-    line({"n_iter": 5, "kkt_violation": 0.25, "seconds": 1.5})
+    line({"n_iter": 5, "dual_objective": -12.5, "kkt_violation": 0.25, "seconds": 1.5})
     assert stream.getvalue() == written
     line.close()
     line.close()

@@ -245,6 +245,24 @@ def test_progress_counts_the_support_vectors():
     assert last["n_free"] + last["n_bounded"] == pytest.approx(len(result["support"]), rel=0.2)
 
 
+@pytest.mark.parametrize(("precision", "rounding"), [("float64", 1e-11), ("float32", 1e-4)])
+@pytest.mark.parametrize("shrinking", [False, True])
+def test_progress_tells_the_dual_objective_at_that_iteration(precision, rounding, shrinking):
+    X, y = problem(6000, 4, seed=18, flip=0.3)
+    options = {"C": 30.0, "gamma": 1.0, "precision": precision, "shrinking": shrinking}
+    seen = []
+    result = fit(X, y, tol=1e-5, callback=seen.append, **options)
+    seen = [report for report in seen if report["n_iter"] > 0]
+    objectives = [report["dual_objective"] for report in seen]
+    assert min(objectives) >= result["dual_objective"][0] * (1.0 + rounding)
+    assert all(after <= before for before, after in pairwise(objectives))
+    for report in (seen[0], seen[len(seen) // 2], seen[-1]):
+        at_report = fit(X, y, tol=1e-5, max_iter=report["n_iter"], **options)
+        assert report["dual_objective"] == pytest.approx(
+            at_report["dual_objective"][0], rel=rounding
+        )
+
+
 def test_an_exception_in_the_callback_ends_the_fit():
     X, y = problem(3000, 5, seed=13, flip=0.5)
 

@@ -14,10 +14,11 @@ namespace maxmargin {
 struct Progress {
   index_t n_iter = 0;
   double kkt_violation = 0.0;
+  double relative_gap = -1.0;  // of solvers that stop by it, in place of the violation
+  double dual_objective = 0.0; // minimised; an estimate
   index_t n_free = 0;
   index_t n_bounded = 0;
   double seconds = 0.0;
-  double relative_gap = -1.0; // of solvers that stop by it, in place of the violation
 };
 
 // Lets the caller watch and stop a computation. The computation calls poll() often from any thread;

@@ -18,6 +18,7 @@ inline Control::Hook python_hook(const py::object& callback) {
       report["relative_gap"] = progress.relative_gap;
     else
       report["kkt_violation"] = progress.kkt_violation;
+    report["dual_objective"] = progress.dual_objective;
     report["n_free"] = progress.n_free;
     report["n_bounded"] = progress.n_bounded;
     report["seconds"] = progress.seconds;

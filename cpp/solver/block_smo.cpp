@@ -13,6 +13,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <span>
 #include <type_traits>
 
 namespace maxmargin {
@@ -112,7 +113,10 @@ template <Real T> class BlockSmo {
 
  private:
   Progress progress(index_t n_iter, const Ends& ends) const {
-    Progress now{n_iter, violation_of(ends), 0, shrinker_.n_bounded_aside(), 0.0};
+    Progress now{.n_iter = n_iter,
+                 .kkt_violation = violation_of(ends),
+                 .dual_objective = objective_,
+                 .n_bounded = shrinker_.n_bounded_aside()};
     for (index_t t = 0; t < state_.n; ++t) {
       if (state_.beta[t] == 0.0) continue;
       const bool is_free = state_.beta[t] > state_.lower[t] && state_.beta[t] < state_.upper[t];
@@ -145,7 +149,20 @@ template <Real T> class BlockSmo {
         changed_.push_back(t);
         delta_.push_back(problem_.start[t]);
       }
-    if (!changed_.empty()) kernel_.add_rows(changed_, delta_, state_.gradient.data());
+    if (!changed_.empty()) add_changes({});
+  }
+
+  // Brings the gradient, and with it the objective, up to date.
+  void add_changes(std::span<const char> is_free) {
+    add_half_slopes();
+    kernel_.add_rows(changed_, delta_, state_.gradient.data(), is_free);
+    add_half_slopes();
+  }
+
+  // A quadratic function changes by the step times the mean of its slopes at both ends.
+  void add_half_slopes() {
+    for (std::size_t k = 0; k < changed_.size(); ++k)
+      objective_ += 0.5 * delta_[k] * state_.gradient[changed_[k]];
   }
 
   static constexpr bool is_narrow() { return std::is_same_v<T, float>; }
@@ -211,6 +228,9 @@ template <Real T> class BlockSmo {
     solve_inner(aim_, solution);
     travel_ += block_.travel - before;
     if (std::equal(state_.beta.data(), state_.beta.data() + n, block_.beta.data())) return false;
+    for (index_t t = 0; t < n; ++t)
+      objective_ +=
+          0.5 * (block_.beta[t] - state_.beta[t]) * (block_.gradient[t] + state_.gradient[t]);
     std::copy_n(block_.beta.data(), n, state_.beta.data());
     std::copy_n(block_.gradient.data(), n, state_.gradient.data());
     return true;
@@ -288,7 +308,7 @@ template <Real T> class BlockSmo {
       state_.beta[t] = block_.beta[k];
     }
     if (changed_.empty()) return false;
-    kernel_.add_rows(changed_, delta_, state_.gradient.data(), is_free_);
+    add_changes(is_free_);
     return true;
   }
 
@@ -337,7 +357,8 @@ template <Real T> class BlockSmo {
   index_t max_iter_;
   bool in_one_block_;
   bool is_unbounded_ = false;
-  double travel_ = 0.0; // sum of |change| of all variables
+  double objective_ = 0.0; // but for the rounding of kernel values
+  double travel_ = 0.0;    // sum of |change| of all variables
   double largest_value_ = 0.0;
   double halved_violation_ = HUGE_VAL;
   index_t halved_at_ = 0; // pair steps

@@ -45,7 +45,10 @@ inline constexpr index_t kDefaultPasses = 10000; // max_iter = -1
 template <class Dual> class DualDescent {
  public:
   DualDescent(Dual& dual, const LinearOptions& options, TimeLimit& time)
-      : dual_(dual), options_(options), time_(time), turns_(dual.size(), options.seed) {}
+      : dual_(dual), options_(options), time_(time), turns_(dual.size(), options.seed) {
+    objective_ = dual.penalty();
+    for (index_t k = 0; k < dual.size(); ++k) objective_ += dual.conjugate(k);
+  }
 
   LinearOutcome run() {
     const StopReason reason = make_passes();
@@ -145,8 +148,10 @@ template <class Dual> class DualDescent {
   // Called for every row read.
   bool is_late() {
     return time_.is_up_after(dual_.row_elements(), [&] {
-      const auto n_active = static_cast<index_t>(turns_.active().size());
-      return Progress{turns_.n_passes(), 0.0, n_active, 0, 0.0, gap_ / primal_};
+      return Progress{.n_iter = turns_.n_passes(),
+                      .relative_gap = gap_ / primal_,
+                      .dual_objective = objective_,
+                      .n_free = static_cast<index_t>(turns_.active().size())};
     });
   }
 

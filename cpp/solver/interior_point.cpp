@@ -81,7 +81,12 @@ class InteriorPoint {
         reason = StopReason::time_limit;
         break;
       }
-      control_.poll([&] { return Progress{n_iter_, gap_ / objective_, n_variables_, 0, 0.0}; });
+      control_.poll([&] {
+        return Progress{.n_iter = n_iter_,
+                        .relative_gap = gap_ / objective_,
+                        .dual_objective = gap_ - objective_,
+                        .n_free = n_variables_};
+      });
       if (is_idle() || !predict()) {
         reason = StopReason::stalled;
         break;

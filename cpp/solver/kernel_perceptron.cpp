@@ -95,7 +95,7 @@ class ScoredPasses {
   }
 
   void poll() {
-    control_.poll([&] { return Progress{n_passes_ + 1, 0.0, 0, 0, 0.0}; });
+    control_.poll([&] { return Progress{.n_iter = n_passes_ + 1}; });
   }
 
   bool is_mistake(index_t i) {

@@ -239,8 +239,10 @@ class FeatureDescent {
   bool is_late(index_t j) {
     const std::size_t n_elements = is_bias(j) ? shortfall_.size() : columns_.rows(j).size();
     return time_.is_up_after(static_cast<index_t>(n_elements), [&] {
-      return Progress{n_iter_, 0.0, static_cast<index_t>(n_active_),
-                      0,       0.0, (primal_ + dual_) / primal_};
+      return Progress{.n_iter = n_iter_,
+                      .relative_gap = (primal_ + dual_) / primal_,
+                      .dual_objective = dual_,
+                      .n_free = static_cast<index_t>(n_active_)};
     });
   }
 

@@ -53,7 +53,12 @@ class PrimalNewton {
         reason = StopReason::time_limit;
         break;
       }
-      control_.poll([&] { return Progress{n_iter_, gap_ / objective_, n_losses_, 0, 0.0}; });
+      control_.poll([&] {
+        return Progress{.n_iter = n_iter_,
+                        .relative_gap = gap_ / objective_,
+                        .dual_objective = gap_ - objective_,
+                        .n_free = n_losses_};
+      });
       if (is_idle() || !step()) {
         reason = StopReason::stalled;
         break;

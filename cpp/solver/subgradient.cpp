@@ -109,7 +109,7 @@ template <class View> class Reader {
  private:
   void poll(index_t n_iter) {
     until_poll_ = rows_per_poll_;
-    control_.poll([&] { return Progress{n_iter, 0.0, 0, 0, 0.0}; });
+    control_.poll([&] { return Progress{.n_iter = n_iter}; });
     held_ += rows_per_poll_ * row_elements_;
     if (!is_mapped_ || held_ < kHeldElements) return;
     release(X_);

@@ -80,7 +80,7 @@ class SupportSetPasses {
   }
 
   void poll() {
-    control_.poll([&] { return Progress{n_passes_ + 1, 0.0, 0, 0, 0.0}; });
+    control_.poll([&] { return Progress{.n_iter = n_passes_ + 1}; });
   }
 
   index_t block_size() const {

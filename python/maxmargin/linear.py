@@ -150,8 +150,9 @@ class LinearSVC(LinearMachine, OneVsRestClassifier):
     time_limit : float or None, default=None
         Seconds after which a machine is left as it is; `fit` warns and keeps what has been reached.
     callback : callable or None, default=None
-        Called about every 50 ms during `fit` with a dict of `n_iter`, `relative_gap`, `n_free`,
-        `n_bounded` and `seconds`; returning True ends the fit with `Cancelled`.
+        Called about every 50 ms during `fit` with a dict of `n_iter`, `relative_gap`,
+        `dual_objective` (an estimate), `n_free`, `n_bounded` and `seconds`, of the machine that is
+        being trained; returning True ends the fit with `Cancelled`.
 
     Attributes
     ----------

@@ -41,11 +41,12 @@ class ProgressLine:
     def show(self, report: dict[str, Any]) -> None:
         """Write the state in `report` over the last one."""
         if "relative_gap" in report:
-            state = f"relative gap {report['relative_gap']:.3g}"
+            distance = f"relative gap {report['relative_gap']:.3g}"
         else:
-            state = f"violation {report['kkt_violation']:.3g}"
+            distance = f"violation {report['kkt_violation']:.3g}"
         self._line = (
-            f"{self._label}iteration {report['n_iter']}  {state}  {report['seconds']:.1f} s"
+            f"{self._label}iteration {report['n_iter']}  dual objective "
+            f"{report['dual_objective']:.6g}  {distance}  {report['seconds']:.1f} s"
         )
         if self._is_terminal:
             self._stream.write(f"\r\x1b[K{self._line}")

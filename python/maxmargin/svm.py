@@ -79,9 +79,10 @@ class SVC(PairwiseSVM):
     time_limit : float or None, default=None
         Seconds after which the solver stops; `fit` warns and keeps what has been reached.
     callback : callable or None, default=None
-        Called now and then with a dict of n_iter, kkt_violation, n_free, n_bounded and seconds. If
-        it returns True, `fit` raises `maxmargin.Cancelled`, discards what has been reached and
-        leaves the estimator as it was; `time_limit` is the stop that keeps it.
+        Called about every 50 ms with a dict of n_iter, kkt_violation, dual_objective (summed up
+        step by step), n_free, n_bounded and seconds, of the machine that is being trained. If it
+        returns True, `fit` raises `maxmargin.Cancelled`, discards what has been reached and leaves
+        the estimator as it was; `time_limit` is the stop that keeps it.
 
     Attributes
     ----------
@@ -255,7 +256,7 @@ class NuSVC(PairwiseSVM):
     time_limit : float or None, default=None
         Seconds after which the solver stops; `fit` warns and keeps what has been reached.
     callback : callable or None, default=None
-        As in `SVC`.
+        As in `SVC`; kkt_violation and dual_objective are those before the division by r.
 
     Attributes
     ----------
