@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -170,6 +172,58 @@ def test_equals_scikit_learn_where_the_rules_coincide(penalty, loss, rate):
     np.testing.assert_allclose(ours.intercept_, theirs.intercept_, rtol=1e-9, atol=1e-11)
 
 
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "perceptron"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("tol", [1e-3, 0.03, None])
+def test_adaptive_steps_are_scikit_learns(loss, n_classes, tol):
+    linear_model = pytest.importorskip("sklearn.linear_model")
+    X, y = noisy(120, 5)
+    y = y + (n_classes - 2) * (X[:, 1] > 0.5)
+    parameters = {
+        **{"loss": loss, "penalty": None, "learning_rate": "adaptive", "eta0": 0.05, "tol": tol},
+        **{"n_iter_no_change": 2, "shuffle": False, "max_iter": 30 if tol is None else 500},
+    }
+    theirs = quiet_fit(linear_model.SGDClassifier(**parameters), X, y)
+    ours = quiet_fit(SGDClassifier(**parameters), X, y)
+    assert ours.n_iter_ == theirs.n_iter_
+    assert ours.converged_ == (tol is not None)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-8, atol=1e-11)
+    np.testing.assert_allclose(ours.intercept_, theirs.intercept_, rtol=1e-8, atol=1e-11)
+
+
+def test_adaptive_steps_come_near_the_optimum_and_begin_anew_in_every_fit():
+    X, y = noisy(200, 4)
+    parameters = {"alpha": 0.01, "learning_rate": "adaptive", "eta0": 0.5, "random_state": 0}
+    model = SGDClassifier(**parameters, tol=1e-4).fit(X, y)
+    assert model.converged_
+    exact = SVC(kernel="linear", C=1 / (0.01 * len(y)), tol=1e-8).fit(X, y)
+    optimum = 0.01 * exact.certificate_.primal_objective
+    assert model.objective_[0] == pytest.approx(optimum, rel=1e-3)
+    constant = {**parameters, "learning_rate": "constant"}
+    assert fit(X, y, max_iter=50, **constant).objective_[0] > 1.02 * optimum
+    # A pass of eta0 again, whatever the steps of the fit before were.
+    before = model.coef_[0], model.intercept_[0]
+    model.set_params(shuffle=False, batch_size="all").partial_fit(X, y)
+    signs = 2 * y - 1
+    wrong = signs * (X @ before[0] + before[1]) <= 1
+    moved = (1 - 0.5 * 0.01) * before[0] + 0.5 * (wrong * signs) @ X / len(y)
+    np.testing.assert_allclose(model.coef_[0], moved, rtol=1e-9)
+
+
+def test_verbose_tells_what_tol_is_applied_to(capsys):
+    X, y = noisy(120, 5)
+    parameters = {"verbose": 1, "learning_rate": "constant", "eta0": 1e-12, "penalty": None}
+    model = fit(X, y, **parameters, max_iter=2)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert re.fullmatch(r"iteration 2  objective 1  \d+\.\d s\n", err)  # every loss is 1
+    model.partial_fit(X, y).set_params(verbose=0).partial_fit(X, y)
+    assert re.fullmatch(r"iteration 1  objective 1  \S+ s\n", capsys.readouterr().err)
+    X = np.hstack([X, 100.0 * (2 * y - 1)[:, None]])  # which tells the class
+    fit(X, y, **parameters, early_stopping=True)
+    assert re.fullmatch(r"iteration 4  validation error 0  \S+ s\n", capsys.readouterr().err)
+
+
 @pytest.mark.parametrize(
     ("loss", "parameters"),
     [
@@ -298,7 +352,8 @@ def test_warm_start_goes_on_with_the_steps():
         ({"alpha": -1}, "alpha must be a finite number >= 0, got -1"),
         ({"alpha": 0}, "alpha must be > 0 with learning_rate='optimal'"),
         ({"l1_ratio": 1.5}, "l1_ratio must be a finite number >= 0 and <= 1, got 1.5"),
-        ({"learning_rate": "adaptive"}, "learning_rate must be one of"),
+        ({"learning_rate": "pa1"}, "learning_rate must be one of"),
+        ({"verbose": -1}, "verbose must be"),
         ({"eta0": 0}, "eta0 must be a finite number > 0, got 0"),
         ({"power_t": np.nan}, "power_t"),
         ({"batch_size": 0}, "batch_size must be an integer >= 1, got 0"),

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <thread>
 
 namespace maxmargin {
@@ -14,8 +15,9 @@ namespace maxmargin {
 struct Progress {
   index_t n_iter = 0;
   double kkt_violation = 0.0;
-  double relative_gap = -1.0;  // of solvers that stop by it, in place of the violation
-  double dual_objective = 0.0; // minimised; an estimate
+  double relative_gap = -1.0;         // of solvers that stop by it, in place of the violation
+  double dual_objective = 0.0;        // minimised; an estimate
+  std::optional<double> measure = {}; // of trainers that go by passes: what is to fall, per example
   index_t n_free = 0;
   index_t n_bounded = 0;
   double seconds = 0.0;

@@ -19,6 +19,7 @@ inline Control::Hook python_hook(const py::object& callback) {
     else
       report["kkt_violation"] = progress.kkt_violation;
     report["dual_objective"] = progress.dual_objective;
+    if (progress.measure) report["measure"] = *progress.measure;
     report["n_free"] = progress.n_free;
     report["n_bounded"] = progress.n_bounded;
     report["seconds"] = progress.seconds;

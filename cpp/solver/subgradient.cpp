@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 
 namespace maxmargin {
 namespace {
@@ -105,11 +106,13 @@ template <class View> class Reader {
   void note(index_t n_iter) {
     if (--until_poll_ <= 0) poll(n_iter);
   }
+  // What the last pass has reached, for the caller to know.
+  void note_measure(double measure) { measure_ = measure; }
 
  private:
   void poll(index_t n_iter) {
     until_poll_ = rows_per_poll_;
-    control_.poll([&] { return Progress{.n_iter = n_iter}; });
+    control_.poll([&] { return Progress{.n_iter = n_iter, .measure = measure_}; });
     held_ += rows_per_poll_ * row_elements_;
     if (!is_mapped_ || held_ < kHeldElements) return;
     release(X_);
@@ -128,6 +131,7 @@ template <class View> class Reader {
   Control& control_;
   index_t row_elements_, rows_per_poll_ = 1;
   index_t until_poll_ = 0, held_ = 0;
+  std::optional<double> measure_;
   bool is_mapped_;
 };
 
@@ -136,7 +140,8 @@ template <class View, class Task> class Trainer {
   Trainer(const View& X, Task task, const OnlineProblem& problem, const OnlineOptions& options,
           OnlineState start, Control& control)
       : rows_(rows_of(X)), task_(task), problem_(problem), options_(options),
-        reader_(X, options.is_mapped, options.passes.shuffle, control), n_steps_(start.n_steps),
+        reader_(X, options.is_mapped, options.passes.shuffle, control), step_size_(options.step),
+        n_steps_(start.n_steps),
         f_(std::move(start),
            {problem.fit_intercept, options.average_from > 0, problem.penalty.l1 > 0.0}),
         averages_charged_(options.average_from > 0 && problem.penalty.l1 > 0.0),
@@ -158,7 +163,8 @@ template <class View, class Task> class Trainer {
     if (options_.follows_loss) least = std::numeric_limits<double>::infinity();
     fit_.record = run_passes(
         n_examples_, std::move(order), options_.passes,
-        [&](std::span<const index_t> shuffled) { return pass(shuffled); }, least);
+        [&](std::span<const index_t> shuffled) { return pass(shuffled); }, least,
+        [&] { return step_size_.slow_down(); });
     f_.settle_all();
     fit_.state = std::move(f_).take(n_steps_);
     for (const auto* values :
@@ -213,7 +219,7 @@ template <class View, class Task> class Trainer {
 
   void step() {
     const LinearPenalty& penalty = problem_.penalty;
-    const double eta = options_.step.at(++n_steps_);
+    const double eta = step_size_.at(++n_steps_);
     if (penalty.l2 > 0.0) f_.shrink(std::max(0.0, 1.0 - eta * penalty.l2));
     for (const Update& update : batch_) {
       reader_.note(n_iter_);
@@ -248,6 +254,7 @@ template <class View, class Task> class Trainer {
       f_.settle_all();
       measure = loss_ + n * (penalty.l2 / 2.0 * f_.squared_norm() + penalty.l1 * f_.l1_norm());
     }
+    reader_.note_measure(measure / std::max(1.0, n));
     return {mistakes_, measure, is_last};
   }
 
@@ -270,6 +277,7 @@ template <class View, class Task> class Trainer {
   const OnlineProblem& problem_;
   const OnlineOptions& options_;
   Reader<View> reader_;
+  StepSize step_size_;
   index_t n_steps_;
   LazyWeights f_;
   OnlineFit fit_;

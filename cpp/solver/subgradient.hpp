@@ -38,6 +38,7 @@ struct LinearPenalty {
 struct StepSize {
   enum class Rule {
     constant,     // eta0
+    adaptive,     // eta0, which slow_down() divides
     inverse_time, // 1 / (lambda (offset + t)): Pegasos where offset = 0 and lambda = l2
     power,        // eta0 / t^exponent
   };
@@ -54,9 +55,17 @@ struct StepSize {
     case Rule::power:
       return eta0 / std::pow(t, exponent);
     case Rule::constant:
+    case Rule::adaptive:
       break;
     }
     return eta0;
+  }
+
+  // Returns whether further steps are shorter. (The numbers are scikit-learn's.)
+  bool slow_down() {
+    if (rule != Rule::adaptive || eta0 <= 1e-6) return false;
+    eta0 /= 5.0;
+    return true;
   }
 };
 

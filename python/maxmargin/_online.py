@@ -14,7 +14,7 @@ from maxmargin._mapped import is_mapped
 from maxmargin._mistake_driven import MistakeDriven
 from maxmargin._one_vs_rest import class_factors, positive_classes
 from maxmargin._sparse import CsrMatrix, Matrix, product
-from maxmargin._validation import ClassWeight
+from maxmargin._validation import Callback, ClassWeight
 
 Self = TypeVar("Self", bound="OnlineLinear")
 Settings = dict[str, Any]
@@ -333,6 +333,7 @@ class OnlineLinear(MistakeDriven):
         validation_weight: NDArray[np.float64],
         settings: Settings,
         start: dict[str, NDArray[Any]] | None,
+        callback: Callback | None = None,
     ) -> dict[str, Any]:
         heaviest = 1.0 if examples.weight is None else float(examples.weight.max())
         largest = float(examples.class_weight.max()) * settings["eta0"]
@@ -351,6 +352,7 @@ class OnlineLinear(MistakeDriven):
                 examples.positive,
                 _zero_state(examples) if start is None else start,
                 examples.settings_of(settings),
+                callback,
             )
         except _core.NumericError as error:
             raise ValueError(self._overflow_message(str(error))) from error

@@ -9,6 +9,15 @@ from maxmargin._validation import Callback
 
 __all__ = ["ProgressLine"]
 
+# What a report may hold, in the order in which it is shown.
+_SHOWN = {
+    "dual_objective": "dual objective {:.6g}",
+    "objective": "objective {:.6g}",
+    "validation_error": "validation error {:.3g}",
+    "relative_gap": "relative gap {:.3g}",
+    "kkt_violation": "violation {:.3g}",
+}
+
 
 class ProgressLine:
     """A callback for `fit` that keeps one line up to date.
@@ -40,14 +49,9 @@ class ProgressLine:
 
     def show(self, report: dict[str, Any]) -> None:
         """Write the state in `report` over the last one."""
-        if "relative_gap" in report:
-            distance = f"relative gap {report['relative_gap']:.3g}"
-        else:
-            distance = f"violation {report['kkt_violation']:.3g}"
-        self._line = (
-            f"{self._label}iteration {report['n_iter']}  dual objective "
-            f"{report['dual_objective']:.6g}  {distance}  {report['seconds']:.1f} s"
-        )
+        states = [text.format(report[key]) for key, text in _SHOWN.items() if key in report]
+        words = [f"iteration {report['n_iter']}", *states, f"{report['seconds']:.1f} s"]
+        self._line = self._label + "  ".join(words)
         if self._is_terminal:
             self._stream.write(f"\r\x1b[K{self._line}")
             self._stream.flush()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import time
 import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,9 +13,10 @@ from numpy.typing import NDArray
 
 from maxmargin import _core, _validation
 from maxmargin._online import Examples, OnlineLinear, Settings, weights_of
-from maxmargin._validation import ClassWeight
+from maxmargin._validation import Callback, ClassWeight
 from maxmargin._wording import counted
 from maxmargin.exceptions import ConvergenceWarning, compatible
+from maxmargin.progress import ProgressLine
 
 __all__ = ["SGDClassifier"]
 
@@ -26,6 +29,7 @@ _RULES = {
     "optimal": "inverse_time",
     "pegasos": "inverse_time",
     "constant": "constant",
+    "adaptive": "adaptive",
     "invscaling": "power",
 }
 
@@ -70,12 +74,14 @@ class SGDClassifier(OnlineLinear):
         Whether every pass takes the samples in a new random order, rather than as given.
     random_state : int, Generator, RandomState or None, default=None
         Seed of the orders; None takes a new one for every fit.
-    learning_rate : {'optimal', 'pegasos', 'constant', 'invscaling'}, default='optimal'
+    learning_rate : {'optimal', 'pegasos', 'constant', 'adaptive', 'invscaling'}, default='optimal'
         eta_t is 1 / (alpha (t + t0)) with Bottou's t0 = alpha^(-3/4) - 1 ('optimal', as in
         scikit-learn); 1 / (alpha t) [1]_ ('pegasos'); eta0; or eta0 / t^power_t ('invscaling').
         t counts steps from 1, over all passes, and goes on in `partial_fit` and with `warm_start`.
+        With 'adaptive' it is eta0 at the beginning of every fit, and a fifth of what it was
+        wherever `tol` would end training, which it does once eta_t is 1e-6 or less.
     eta0 : float, default=0.01
-        Learning rate of 'constant' and 'invscaling', > 0.
+        Learning rate of 'constant', 'adaptive' (the first) and 'invscaling', > 0.
     power_t : float, default=0.5
         Exponent of 'invscaling', a finite number.
     early_stopping : bool, default=False
@@ -102,6 +108,9 @@ class SGDClassifier(OnlineLinear):
         problem of one class against several others, these have 1.
     warm_start : bool, default=False
         Whether `fit` goes on from the present weights, which must be for the same classes.
+    verbose : bool or int, default=0
+        Whether to show progress on stderr: the pass, and what `tol` is applied to, of the last
+        complete one. Of several problems, that of one; at the end their mean.
     n_jobs : int or None, default=None
         Threads, which share the one-vs-rest problems: None is OpenMP's default, -1 all cores. The
         result does not depend on it.
@@ -180,6 +189,7 @@ class SGDClassifier(OnlineLinear):
         multi_class: str = "ovr",
         class_weight: ClassWeight = None,
         warm_start: bool = False,
+        verbose: bool | int = 0,
         n_jobs: int | None = None,
     ) -> None:
         self.loss = loss
@@ -203,6 +213,7 @@ class SGDClassifier(OnlineLinear):
         self.multi_class = multi_class
         self.class_weight = class_weight
         self.warm_start = warm_start
+        self.verbose = verbose
         self.n_jobs = n_jobs
 
     def _own_settings(self) -> Settings:
@@ -227,7 +238,7 @@ class SGDClassifier(OnlineLinear):
         exponent = _validation.check_real("power_t", self.power_t)
         eta0 = _validation.check_real("eta0", self.eta0, above=0)
         step = {"rule": _RULES[rate], "eta0": eta0, "exponent": exponent}
-        if step["rule"] != "inverse_time":
+        if rate not in ("optimal", "pegasos"):
             return step
         alpha = _validation.check_real("alpha", self.alpha, at_least=0)
         if alpha == 0.0:
@@ -243,9 +254,23 @@ class SGDClassifier(OnlineLinear):
         validation_weight: NDArray[np.float64],
         settings: Settings,
         start: dict[str, NDArray[Any]] | None,
+        callback: Callback | None = None,
     ) -> dict[str, Any]:
         settings = {**settings, "radius": settings["radius"] * math.sqrt(_mean_weight(examples))}
-        return super()._train(examples, validation_weight, settings, start)
+        train = partial(super()._train, examples, validation_weight, settings, start)
+        if not _validation.check_verbose(self.verbose):
+            return train(callback)
+        measure = "objective" if len(validation_weight) == 0 else "validation_error"
+        begin = time.perf_counter()
+        line = ProgressLine(then=callback)
+        try:
+            result = train(lambda report: line(_named(report, measure)))
+            n_iter = max(map(len, result["mistakes_per_pass"]))
+            seconds = time.perf_counter() - begin
+            line.show({"n_iter": n_iter, measure: result["measure"].mean(), "seconds": seconds})
+        finally:
+            line.close()
+        return result
 
     def _set_fit(
         self, X: Any, examples: Examples, settings: Settings, result: dict[str, Any]
@@ -285,6 +310,12 @@ class SGDClassifier(OnlineLinear):
             compatible(ConvergenceWarning),
             stacklevel=3,
         )
+
+
+def _named(report: dict[str, Any], measure: str) -> dict[str, Any]:
+    """Return of a report of the core what it tells, with the measure under its name."""
+    told = {key: report[key] for key in ("n_iter", "seconds")}
+    return {**told, measure: report["measure"]} if "measure" in report else told
 
 
 def _mean_weight(examples: Examples) -> float:
