@@ -17,6 +17,7 @@ import sklearn.linear_model
 import sklearn.svm
 from sklearn.base import clone
 from sklearn.datasets import load_iris
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 
 import maxmargin
@@ -112,7 +113,7 @@ def test_a_script_is_run_with_arguments_of_its_own(tmp_path):
 
 @pytest.mark.parametrize("name", REPLACED)
 def test_a_patched_estimator_is_maxmargins(name):
-    params = {"Perceptron": {"tol": None}, "LinearSVR": {"tol": 0.1}}.get(name, {})
+    params = {"LinearSVR": {"tol": 0.1}}.get(name, {})
     model = getattr(_classes, name)(**params).fit(X, y)
     assert "_original" not in vars(model)
     for same in (pickle.loads(pickle.dumps(model)), clone(model).fit(X, y)):
@@ -198,9 +199,11 @@ FALLING = [
     ("SVR", {"C": np.inf}, {}, "C must be a finite number"),
     ("NuSVR", {}, negative_weights(100), "sample_weight must not be negative"),
     ("OneClassSVM", {"gamma": 0.0}, {}, "gamma must be"),
-    ("Perceptron", {"tol": 1e-3}, {}, "another rule of stopping"),
-    ("Perceptron", {"tol": None, "warm_start": True}, {}, "warm_start=True"),
-    ("Perceptron", {"tol": None}, {"coef_init": [1.0] * 4}, "weights to start from"),
+    ("Perceptron", {"penalty": "l2"}, {}, "what tol is applied to"),
+    ("Perceptron", {"class_weight": {0: 2.0}}, {}, "what tol is applied to"),
+    ("Perceptron", {}, {"sample_weight": np.ones(100)}, "what tol is applied to"),
+    ("Perceptron", {"tol": None, "early_stopping": True}, {}, "does not stop early"),
+    ("Perceptron", {}, {"coef_init": [1.0] * 4}, "weights to start from"),
 ]
 
 
@@ -273,15 +276,54 @@ def test_a_fit_that_both_refuse_raises_scikit_learns_error_and_keeps_the_model()
 
 
 def test_passes_go_on_with_the_class_that_began():
-    for params in ({"tol": None}, {"warm_start": True, "tol": None}):
-        ours, theirs = _classes.Perceptron(**params), sklearn.linear_model.Perceptron(**params)
+    for begins_with_ours in (True, False):
+        ours, theirs = _classes.Perceptron(), sklearn.linear_model.Perceptron()
+        if not begins_with_ours:
+            for model in (ours, theirs):
+                model.fit(*TWO, coef_init=np.ones(4))
         for _ in range(3):
             ours.partial_fit(*TWO, classes=[0, 1])
             theirs.partial_fit(*TWO, classes=[0, 1])
-        assert hasattr(ours, "_original") == ("warm_start" in params)
+        assert hasattr(ours, "_original") != begins_with_ours
         assert ours.score(*TWO) == theirs.score(*TWO) == 1.0
         with pytest.raises(ValueError, match="has 2 features"):
             ours.partial_fit(X[:100, :2], y[:100])
+
+
+@pytest.mark.parametrize("tol", [1e-3, 0.05])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_perceptron_stops_where_scikit_learns_does(tol, n_classes):
+    noise = np.random.default_rng(0).normal(size=X.shape)
+    features, labels = (X + noise)[y < n_classes], y[y < n_classes]
+    params = {"tol": tol, "shuffle": False, "n_iter_no_change": 3}
+    ours, theirs = _classes.Perceptron(**params), sklearn.linear_model.Perceptron(**params)
+    for model in (ours, theirs):
+        model.fit(features, labels)
+    assert "_original" not in vars(ours)
+    assert ours.n_iter_ == theirs.n_iter_ > 3
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-9)
+    # From these weights, in scikit-learn's place and beside it.
+    for ending in ({}, {"penalty": "l2", "alpha": 0.01}):
+        for model in (ours, theirs):
+            model.set_params(warm_start=True, max_iter=7, **ending)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                model.fit(features, labels)
+        assert ("_original" in vars(ours)) == bool(ending)
+        assert ours.n_iter_ == theirs.n_iter_
+        np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-9)
+    with pytest.raises(ValueError, match="coef_"):
+        ours.fit(features[:, :2], labels)
+
+
+def test_a_perceptron_stops_early_on_samples_set_aside():
+    params = {"early_stopping": True, "random_state": 0, "validation_fraction": 0.3}
+    noisy = TWO[0] + np.random.default_rng(0).normal(size=(100, 4))
+    for cls in (_classes.Perceptron, sklearn.linear_model.Perceptron):
+        model = cls(**params).fit(noisy, TWO[1])
+        assert 5 < model.n_iter_ < 100
+        assert "_original" not in vars(model)
+        assert model.score(noisy, TWO[1]) > 0.8
 
 
 # -- scikit-learn's own tests ----------------------------------------------------------------------

@@ -233,6 +233,11 @@ class LinearSVR(_LinearMachine, maxmargin.LinearSVR, svm.LinearSVR):  # type: ig
     _loss_of_the_dual = "epsilon_insensitive"
 
 
+_ANOTHER_MEASURE = (
+    "what tol is applied to counts the penalty in every step, and no weights, in scikit-learn"
+)
+
+
 class Perceptron(FallsThrough, maxmargin.Perceptron, linear_model.Perceptron):  # type: ignore[misc]
     """scikit-learn's `Perceptron`, trained by `maxmargin.Perceptron`."""
 
@@ -255,6 +260,8 @@ class Perceptron(FallsThrough, maxmargin.Perceptron, linear_model.Perceptron):  
         start = {"coef_init": coef_init, "intercept_init": intercept_init}
         start = {name: value for name, value in start.items() if value is not None}
         reason = "weights to start from are given" if start else self._why_not()
+        if reason is None and self._follows_loss and sample_weight is not None:
+            reason = _ANOTHER_MEASURE
         return self._learn("fit", reason, X, y, sample_weight=sample_weight, **start)
 
     def _warn_of_mistakes(self, max_iter: int, stacklevel: int = 3) -> None:
@@ -269,13 +276,24 @@ class Perceptron(FallsThrough, maxmargin.Perceptron, linear_model.Perceptron):  
             return self
         if self.__sklearn_is_fitted__():  # these weights are maxmargin's to change
             return maxmargin.Perceptron.partial_fit(self, X, y, classes, sample_weight)
-        return self._learn(
-            "partial_fit", self._why_not(), X, y, classes=classes, sample_weight=sample_weight
-        )
+        return self._learn("partial_fit", None, X, y, classes=classes, sample_weight=sample_weight)
 
     def _why_not(self) -> str | None:
-        if self.tol is not None or self.early_stopping:
-            return "maxmargin's Perceptron has another rule of stopping: tol is not None"
-        if self.warm_start:
-            return "weights to start from may be scikit-learn's: warm_start=True"
+        if self.warm_start and self._has_fallen:
+            return "the weights to start from are scikit-learn's: warm_start=True"
+        if self.early_stopping and self.tol is None:
+            return "early_stopping with tol=None does not stop early in scikit-learn"
+        if self._follows_loss and not (self.penalty is None and self.class_weight is None):
+            return _ANOTHER_MEASURE
         return None
+
+    def _hand_over(self, original: Any) -> None:
+        if self.warm_start and self.__sklearn_is_fitted__():
+            original.coef_, original.intercept_ = self.coef_, self.intercept_
+
+    @property
+    def _follows_loss(self) -> bool:
+        return self.tol is not None and not self.early_stopping
+
+    def _own_settings(self) -> dict[str, Any]:
+        return {**super()._own_settings(), "follows_loss": self._follows_loss}

@@ -46,12 +46,16 @@ class FallsThrough:
                 return self
         _report.tell(f"{type(self).__name__}.{method} falls through to scikit-learn: {reason}")
         original = self._original_class(**self.get_params(deep=False))  # type: ignore[attr-defined]
+        self._hand_over(original)
         getattr(original, method)(*args, **kwargs)
         for name in self._learned:
             vars(self).pop(name, None)
         vars(self).pop("_learned", None)
         self._original = original
         return self
+
+    def _hand_over(self, original: Any) -> None:
+        """Give scikit-learn's estimator what it is to go on from."""
 
     @property
     def _has_fallen(self) -> bool:
