@@ -4,6 +4,7 @@
 PYBIND11_MODULE(_core, m) {
   using namespace maxmargin::bindings;
   m.doc() = "The C++ core of maxmargin; use the package's public names instead.";
+  bind_svm(m); // first, since the signatures of others name its classes
   bind_arrays(m);
   bind_info(m);
   bind_internal(m);
@@ -12,5 +13,4 @@ PYBIND11_MODULE(_core, m) {
   bind_linear_internal(m);
   bind_online(m);
   bind_perceptron(m);
-  bind_svm(m);
 }

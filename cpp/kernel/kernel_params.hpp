@@ -40,7 +40,7 @@ struct KernelParams {
   // A composed kernel in postfix notation: the values of kernels, times weights, and operations on
   // the last two results.
   struct Step;
-  std::vector<Step> steps = {};
+  std::vector<Step> steps;
 };
 
 struct KernelParams::Step {

@@ -29,13 +29,13 @@ class TrainingOptions:
     def __init__(
         self,
         *,
-        tol: float = ...,
-        max_iter: int = ...,
-        cache_bytes: int = ...,
-        shrinking: bool = ...,
+        tol: float = 0.001,
+        max_iter: int = -1,
+        cache_bytes: int = 209715200,
+        shrinking: bool = True,
         time_limit: float = ...,
-        n_threads: int = ...,
-        precision: str = ...,
+        n_threads: int = 0,
+        precision: str = "auto",
     ) -> None: ...
 
 def svc_fit(
@@ -154,11 +154,11 @@ class LinearOptions:
     def __init__(
         self,
         *,
-        tol: float = ...,
-        max_iter: int = ...,
+        tol: float = 0.0001,
+        max_iter: int = -1,
         time_limit: float = ...,
-        seed: int = ...,
-        n_threads: int = ...,
+        seed: int = 0,
+        n_threads: int = 0,
     ) -> None: ...
 
 def linear_svc_fit(
