@@ -75,6 +75,45 @@ def test_sparse_block_is_the_definition(target, dtype, name):
         )
 
 
+# Postfix: (name, degree, weight), and operations. Powers stand first or second, in all that passes
+# over a block can be; the degrees are those with few and with many bits.
+COMPOSITIONS = [
+    [("rbf", 0, 1.0), ("poly", 2, 0.5), "+"],
+    [("poly", 3, 0.5), ("rbf", 0, 0.7), "*"],
+    [("sigmoid", 0, 0.3), ("poly", 7, 0.5), "*", ("poly", 0, 0.2), "+"],
+    [("poly", 5, 0.1), ("poly", 1, 2.0), "+", ("rbf", 0, 0.7), "*"],
+    [("rbf", 0, 2.0), ("sigmoid", 0, 0.3), "+", ("linear", 3, 0.5), "*"],
+    [("rbf", 0, 1.5), ("rbf", 0, 0.5), ("linear", 3, 0.5), "+", "*"],
+    [("linear", 3, 0.5), ("rbf", 0, 1.0), ("sigmoid", 0, 0.5), "*", ("poly", 6, 0.1), "+", "+"],
+    [("rbf", 0, 0.25)],
+]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("composition", COMPOSITIONS, ids=str)
+def test_composed_block_is_the_definition(target, dtype, sparse, composition):
+    rng = np.random.default_rng(7)
+    A, B = rng.uniform(-1, 1, (29, 5)).astype(dtype), rng.uniform(-1, 1, (40, 5)).astype(dtype)
+    if sparse:
+        A, B = (sp.csr_matrix(np.where(np.abs(M) > 0.3, M, 0)) for M in (A, B))
+    steps, stack = [], []
+    for step in composition:
+        if isinstance(step, str):
+            second = stack.pop()
+            stack[-1] = stack[-1] + second if step == "+" else stack[-1] * second
+            steps.append(step)
+        else:
+            name, degree, weight = step
+            stack.append(weight * kernel_matrix(A, B, name, gamma=0.3, coef0=0.5, degree=degree))
+            steps.append((_core.KernelParams(name, 0.3, 0.5, degree), weight))
+    given = [(M.data, M.indices, M.indptr, M.shape[1]) for M in (A, B)] if sparse else [A, B]
+    K, _ = internal.kernel_block(target, *given, _core.KernelParams.composed(steps))
+    bound = 32 * np.finfo(dtype).eps * max(1.0, np.abs(stack[0]).max())
+    assert np.abs(K[:, :40] - stack[0]).max() <= bound
+
+
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", ["rbf", "laplacian", "chi_squared"])

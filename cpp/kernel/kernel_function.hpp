@@ -71,8 +71,7 @@ template <Real T> simd::Leaf<T> leaf_of(const KernelParams& kernel, const Scalin
   leaf.degree = kernel.degree;
   switch (kernel.type) {
   case KernelType::linear:
-    leaf.transform = simd::Transform::identity;
-    leaf.scale = static_cast<T>(square);
+    leaf = {.transform = simd::Transform::identity, .scale = static_cast<T>(square)};
     break;
   case KernelType::polynomial:
     leaf.transform = simd::Transform::power;
@@ -102,11 +101,11 @@ template <Real T> simd::Leaf<T> leaf_of(const KernelParams& kernel, const Scalin
     leaf.scale = static_cast<T>(4.0 * kernel.gamma * unit);
     break;
   case KernelType::histogram_intersection:
-    leaf.transform = simd::Transform::identity;
-    leaf.scale = static_cast<T>(unit);
+    leaf = {.transform = simd::Transform::identity, .scale = static_cast<T>(unit)};
     break;
   case KernelType::constant:
-    leaf.transform = simd::Transform::constant;
+    leaf.transform = simd::Transform::power;
+    leaf.degree = 0;
     break;
   case KernelType::precomputed: // there are no products
   case KernelType::composed:

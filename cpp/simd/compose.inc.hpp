@@ -11,7 +11,6 @@ namespace {
 template <Transform F, class T>
 MAXMARGIN_INLINE Vec<T> transform(Vec<T> dot, Vec<T> half_norms, const Leaf<T>& e) {
   using V = Vec<T>;
-  if constexpr (F == Transform::constant) return V::fill(1);
   if constexpr (F == Transform::identity) return dot * V::fill(e.scale);
   if constexpr (F == Transform::exponential)
     return exp_nonpositive(min((dot - half_norms) * V::fill(e.scale), V::zero()));
@@ -24,19 +23,22 @@ MAXMARGIN_INLINE Vec<T> transform(Vec<T> dot, Vec<T> half_norms, const Leaf<T>& 
   return tanh(fma(dot, V::fill(e.scale), V::fill(e.offset)));
 }
 
-// The same for W vectors, in place. Powers loop over the degree once for all.
+// The greatest power of 2 that is at most n > 0.
+MAXMARGIN_INLINE int leading_bit(int n) {
+  return 1 << (31 - __builtin_clz(static_cast<unsigned>(n)));
+}
+
+// The same for W vectors, in place. Powers loop over the bits of the degree once for all.
 template <Transform F, int W, class T>
 MAXMARGIN_INLINE void transform(Vec<T>* x, const Vec<T>* half_norms, const Leaf<T>& e) {
   using V = Vec<T>;
   if constexpr (F == Transform::power) {
-    V square[W];
-    unroll<W>([&](auto v) {
-      square[v] = fma(x[v], V::fill(e.scale), V::fill(e.offset));
-      x[v] = V::fill(1);
-    });
-    for (int n = e.degree; n > 0; n >>= 1) {
-      if (n & 1) unroll<W>([&](auto v) { x[v] = x[v] * square[v]; });
-      if (n > 1) unroll<W>([&](auto v) { square[v] = square[v] * square[v]; });
+    if (e.degree == 0) return unroll<W>([&](auto v) { x[v] = V::fill(1); });
+    V base[W];
+    unroll<W>([&](auto v) { base[v] = x[v] = fma(x[v], V::fill(e.scale), V::fill(e.offset)); });
+    for (int bit = leading_bit(e.degree) >> 1; bit > 0; bit >>= 1) {
+      unroll<W>([&](auto v) { x[v] = x[v] * x[v]; });
+      if (e.degree & bit) unroll<W>([&](auto v) { x[v] = x[v] * base[v]; });
     }
   } else {
     unroll<W>([&](auto v) { x[v] = transform<F>(x[v], half_norms[v], e); });
@@ -46,8 +48,9 @@ MAXMARGIN_INLINE void transform(Vec<T>* x, const Vec<T>* half_norms, const Leaf<
 // The values that are composed at a time: steps cost little beside them, and the stack is near.
 inline constexpr index_t kComposed = 512;
 
-// Products of n_rows rows with W vectors of others, to be turned into values of a composed kernel:
-// step by step for all of them. What lies lowest on the stack stands where the results belong.
+// Products of n_rows rows with W vectors of others, to be turned into values of a composed kernel
+// by passes over all of them. What a pass makes becomes a level of the stack; that of the last one
+// goes where the results belong.
 template <int W, class T> struct Composition {
   static constexpr index_t width = W * Vec<T>::size;
 
@@ -57,11 +60,8 @@ template <int W, class T> struct Composition {
   index_t n_rows = 0;
   T* const* out = nullptr; // n_rows pointers
   index_t column = 0;
-  alignas(64) T stack[kStackDepth - 1][kComposed];
-
-  T* values(int level, index_t row) {
-    return level == 0 ? out[row] + column : stack[level - 1] + row * width;
-  }
+  bool is_last_pass = false;
+  alignas(64) T stack[kStackDepth][kComposed];
 };
 
 template <int W, class T> MAXMARGIN_INLINE void load_vectors(const T* from, Vec<T>* to) {
@@ -71,77 +71,114 @@ template <int W, class T> MAXMARGIN_INLINE void store_vectors(const Vec<T>* from
   unroll<W>([&](auto v) { from[v].store(to + v * Vec<T>::size); });
 }
 
-// The leaf's values times the weight become a new level, or are added to or multiplied with one.
-template <Transform F, StepKind kind, int W, class T>
-void add_leaf(Composition<W, T>& c, const Step<T>& step, int level) {
+// The values of a leaf, times its weight, become the level (StepKind::value), or are added to or
+// multiplied with it. Where there is a power, its values are taken in place of those of the level:
+// its few multiplications hide beside the long chain of the leaf. Not inlined, since the loop over
+// the steps would not leave it the registers.
+template <Transform F, StepKind kind, bool has_power, int W, class T>
+[[gnu::noinline]] void add_leaf(Composition<W, T>& c, int level, const Step<T>& step,
+                                const Step<T>* power) {
   using V = Vec<T>;
+  // Copies, since a store may change, for all that the compiler knows, what is behind a pointer.
+  const Leaf<T> leaf = step.leaf, power_leaf = has_power ? power->leaf : Leaf<T>{};
   const V weight = V::fill(step.weight);
-  for (index_t r = 0; r < c.n_rows; ++r) {
-    T* const values = c.values(level, r);
-    const V row_half_norm = V::fill(c.row_half_norms[r]);
+  V power_weight = V::fill(has_power ? power->weight : T(1));
+  if constexpr (kind == StepKind::multiply && has_power) power_weight = power_weight * weight;
+  const T *const dots = c.dots, *const row_half_norms = c.row_half_norms;
+  T* const values = c.stack[level];
+  T* const* const out = c.is_last_pass ? c.out : nullptr;
+  const index_t n_rows = c.n_rows, column = c.column;
+  V half_norms[W];
+  load_vectors<W>(c.half_norms, half_norms);
+  for (index_t r = 0; r < n_rows; ++r) {
+    const V row_half_norm = V::fill(row_half_norms[r]);
     V x[W], sums[W], before[W];
-    load_vectors<W>(c.dots + r * c.width, x);
-    unroll<W>([&](auto v) { sums[v] = V::load(c.half_norms + v * V::size) + row_half_norm; });
-    transform<F, W>(x, sums, step.leaf);
-    if constexpr (kind != StepKind::value) load_vectors<W>(values, before);
+    load_vectors<W>(dots + r * c.width, x);
+    unroll<W>([&](auto v) { sums[v] = half_norms[v] + row_half_norm; });
+    if constexpr (has_power) {
+      unroll<W>([&](auto v) { before[v] = x[v]; });
+      transform<Transform::power, W>(before, sums, power_leaf);
+      unroll<W>([&](auto v) { before[v] = before[v] * power_weight; });
+    } else if constexpr (kind != StepKind::value) {
+      load_vectors<W>(values + r * c.width, before);
+    }
+    transform<F, W>(x, sums, leaf);
     unroll<W>([&](auto v) {
-      if constexpr (kind == StepKind::add)
-        x[v] = fma(x[v], weight, before[v]);
-      else
+      if constexpr (kind == StepKind::add) x[v] = fma(x[v], weight, before[v]);
+      if constexpr (kind == StepKind::value || (kind == StepKind::multiply && !has_power))
         x[v] = x[v] * weight;
       if constexpr (kind == StepKind::multiply) x[v] = x[v] * before[v];
     });
-    store_vectors<W>(x, values);
+    store_vectors<W>(x, out != nullptr ? out[r] + column : values + r * c.width);
   }
 }
-template <StepKind kind, int W, class T>
-void add_leaf(Composition<W, T>& c, const Step<T>& step, int level) {
-  switch (step.leaf.transform) {
-  case Transform::power:
-    return add_leaf<Transform::power, kind>(c, step, level);
-  case Transform::exponential:
-    return add_leaf<Transform::exponential, kind>(c, step, level);
-  case Transform::tanh:
-    return add_leaf<Transform::tanh, kind>(c, step, level);
-  case Transform::power_sum:
-    return add_leaf<Transform::power_sum, kind>(c, step, level);
-  case Transform::constant:
-    return add_leaf<Transform::constant, kind>(c, step, level);
-  default:
-    return add_leaf<Transform::identity, kind>(c, step, level);
-  }
+template <int W, class T>
+void add_leaf(Composition<W, T>& c, int level, StepKind kind, const Step<T>& step,
+              const Step<T>* power) {
+  const auto run = [&]<StepKind K, bool has_power>() {
+    switch (step.leaf.transform) {
+    case Transform::exponential:
+      return add_leaf<Transform::exponential, K, has_power>(c, level, step, power);
+    case Transform::tanh:
+      return add_leaf<Transform::tanh, K, has_power>(c, level, step, power);
+    case Transform::power_sum:
+      return add_leaf<Transform::power_sum, K, has_power>(c, level, step, power);
+    default: // identity is the first power
+      return add_leaf<Transform::power, K, has_power>(c, level, step, power);
+    }
+  };
+  if (kind == StepKind::value) return run.template operator()<StepKind::value, false>();
+  if (kind == StepKind::add)
+    return power != nullptr ? run.template operator()<StepKind::add, true>()
+                            : run.template operator()<StepKind::add, false>();
+  return power != nullptr ? run.template operator()<StepKind::multiply, true>()
+                          : run.template operator()<StepKind::multiply, false>();
 }
 
 // Replaces the two topmost levels, of which `level` is the lower one.
-template <int W, class T> void join_levels(Composition<W, T>& c, StepKind kind, int level) {
+template <int W, class T> void join_levels(Composition<W, T>& c, int level, StepKind kind) {
   using V = Vec<T>;
   for (index_t r = 0; r < c.n_rows; ++r) {
+    T* const values = c.stack[level] + r * c.width;
     V x[W], y[W];
-    load_vectors<W>(c.values(level, r), x);
-    load_vectors<W>(c.values(level + 1, r), y);
+    load_vectors<W>(values, x);
+    load_vectors<W>(c.stack[level + 1] + r * c.width, y);
     unroll<W>([&](auto v) { x[v] = kind == StepKind::add ? x[v] + y[v] : x[v] * y[v]; });
-    store_vectors<W>(x, c.values(level, r));
+    store_vectors<W>(x, c.is_last_pass ? c.out[r] + c.column : values);
   }
+}
+
+template <class T> MAXMARGIN_INLINE bool is_power(const Step<T>& step) {
+  return step.leaf.transform == Transform::power || step.leaf.transform == Transform::identity;
 }
 
 template <int W, class T>
 [[gnu::noinline]] void compose(const Epilogue<T>& e, Composition<W, T>& c) {
-  int n_levels = 0;
-  for (int s = 0; s < e.n_steps; ++s) {
-    const Step<T>& step = e.steps[s];
-    if (step.kind != StepKind::value) {
+  const auto kind_of = [&](int s) { return s < e.n_steps ? e.steps[s].kind : StepKind::value; };
+  constexpr const Step<T>* no_power = nullptr;
+  int s = 0, n_levels = 0;
+  const auto take = [&](int n_steps) {
+    s += n_steps;
+    c.is_last_pass = s == e.n_steps;
+  };
+  while (s < e.n_steps) {
+    const Step<T>* const step = e.steps + s;
+    const StepKind next = kind_of(s + 1), second_next = kind_of(s + 2);
+    if (step->kind != StepKind::value) {
+      take(1);
       --n_levels;
-      join_levels(c, step.kind, n_levels - 1);
-      continue;
+      join_levels(c, n_levels - 1, step->kind);
+    } else if (next != StepKind::value) { // with the level before
+      take(2);
+      add_leaf(c, n_levels - 1, next, *step, no_power);
+    } else if (second_next != StepKind::value && (is_power(step[0]) || is_power(step[1]))) {
+      take(3);
+      const int p = is_power(step[0]) ? 0 : 1;
+      add_leaf(c, n_levels++, second_next, step[1 - p], step + p);
+    } else {
+      take(1);
+      add_leaf(c, n_levels++, StepKind::value, *step, no_power);
     }
-    // An operation that comes next is done at once.
-    const StepKind next = n_levels > 0 && s + 1 < e.n_steps ? e.steps[s + 1].kind : StepKind::value;
-    if (next == StepKind::value)
-      add_leaf<StepKind::value>(c, step, n_levels++);
-    else if (++s; next == StepKind::add)
-      add_leaf<StepKind::add>(c, step, n_levels - 1);
-    else
-      add_leaf<StepKind::multiply>(c, step, n_levels - 1);
   }
 }
 

@@ -19,9 +19,8 @@ enum class Pairing { multiply, minimum, harmonic };
 // exponential exp(scale (dot - half_norm_i - half_norm_j))
 // tanh       tanh(scale dot + offset)
 // power_sum  x + x^2 + .. + x^degree, x = scale dot
-// constant   1
 // composed   sums and products of these: the steps of a stack machine
-enum class Transform { identity, power, exponential, tanh, power_sum, constant, composed };
+enum class Transform { identity, power, exponential, tanh, power_sum, composed };
 
 template <Real T> struct Leaf {
   Transform transform = Transform::identity;

@@ -34,8 +34,6 @@ template <Real T> T leaf_value(const Leaf<T>& e, T dot, T half_norms) {
     for (int k = 1; k <= e.degree; ++k) total += static_cast<T>(std::pow(e.scale * dot, k));
     return total;
   }
-  case Transform::constant:
-    return T(1);
   case Transform::composed:
     break;
   }
