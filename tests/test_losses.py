@@ -75,6 +75,43 @@ def test_squared_hinge_with_weights_and_classes():
     np.testing.assert_allclose(model.decision_function(X), repeated.decision_function(X), atol=1e-6)
 
 
+@pytest.mark.parametrize("sparse", [False, True])
+def test_linear_squared_hinge_of_many_samples(sparse):
+    r = rng(3)
+    n = 2400
+    y = r.integers(0, 3, n)
+    X = r.normal(size=(n, 4)) + 0.5 * np.eye(3, 4)[y] + (0.0 if sparse else 1e3)
+    X = np.where(np.abs(X) > 0.5, X, 0.0) if sparse else X
+    data = sp.csr_matrix(X) if sparse else X
+    weight = r.integers(0, 3, n).astype(float)
+    params = {"loss": "squared_hinge", "C": 0.7, "class_weight": {1: 2.5}, "tol": 1e-7}
+    params["decision_function_shape"] = "ovo"
+    model = SVC(kernel="linear", **params).fit(data, y, sample_weight=weight)
+    assert np.max(model.n_iter_) < 50  # Newton steps
+    centred = X - X.mean(axis=0)
+    K = centred @ centred.T
+    given = SVC(kernel="precomputed", **params).fit(K, y, sample_weight=weight)
+    assert np.min(given.n_iter_) > 1000  # pair steps
+    np.testing.assert_array_equal(model.support_, given.support_)
+    np.testing.assert_allclose(model.dual_coef_, given.dual_coef_, atol=1e-6)
+    np.testing.assert_allclose(model.decision_function(data), given.decision_function(K), atol=1e-6)
+    alpha = weight * np.where(y == 1, 2.5, 1.0) * 0.7
+    f = model.decision_function(data)[:, 0]  # the first class against the second
+    slack = np.maximum(0.0, 1.0 - np.where(y == 0, f, -f))
+    beta = np.zeros(n)
+    beta[model.support_] = model.dual_coef_[0]
+    np.testing.assert_allclose(beta[y == 0], (2 * alpha * slack)[y == 0], atol=1e-6)
+    assert model.certificate_.kkt_violation < 1e-7
+
+
+@pytest.mark.parametrize("limit", [{"max_iter": 10}, {"time_limit": 1e-9}])
+def test_limits_of_linear_squared_hinge_of_many_samples(limit):
+    X, y = two_classes(1500)
+    with pytest.warns(ConvergenceWarning):
+        model = SVC(kernel="linear", loss="squared_hinge", **limit).fit(X, y)
+    assert np.isfinite(model.decision_function(X)).all()
+
+
 # -- the hard margin -------------------------------------------------------------------------------
 
 

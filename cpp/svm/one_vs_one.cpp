@@ -4,6 +4,7 @@
 #include "base/parallel.hpp"
 #include "svm/c_svc.hpp"
 #include "svm/nu_svc.hpp"
+#include "svm/primal_start.hpp"
 #include "svm/squared_hinge_svc.hpp"
 #include "svm/training_samples.hpp"
 
@@ -46,15 +47,19 @@ class OneVsOne {
   OneVsOne(const MatrixView& X, std::span<const std::int64_t> y, index_t n_classes,
            std::span<const double> C, const KernelParams& kernel, const SvcOptions& options,
            Control& control)
-      : C_(C), options_(options), control_(control),
+      : X_(X), C_(C), options_(options), control_(control),
         has_ridge_(options.loss == Loss::squared_hinge || std::isinf(*std::ranges::max_element(C))),
         threads_(thread_count(options.threads)),
         samples_(X, members_of(y, n_classes, C), kernel, true, threads_, control) {
     for (index_t a = 0; a < n_classes; ++a)
       for (index_t b = a + 1; b < n_classes; ++b) pairs_.push_back({a, b});
+    has_primal_start_ = has_ridge_ && std::isfinite(*std::ranges::max_element(C)) &&
+                        has_primal_start(kernel, largest_pair(), n_cols(X), options.solver);
     TrainingOptions training = options;
-    if (options.precision == Precision::automatic && options.solver.tol < kTightTol &&
-        pairs_.size() > 1 && samples_.products_per_value() > kWorthStoring)
+    const bool has_much_refinement = options.solver.tol < kTightTol && pairs_.size() > 1 &&
+                                     samples_.products_per_value() > kWorthStoring;
+    // Rounding to float32 would hide that a start is the solution.
+    if (options.precision == Precision::automatic && (has_primal_start_ || has_much_refinement))
       training.precision = Precision::float64;
     kernel_ = kernel_options_for(samples_, largest_pair(), *std::max_element(C_.begin(), C_.end()),
                                  training);
@@ -115,14 +120,35 @@ class OneVsOne {
     const KernelOptions kernel{cache_bytes, threads, kernel_.in_float32, kernel_.float32_error,
                                whole_matrix};
     const KernelSource source{samples_, segments, kernel};
-    Machine machine = train_on(source, y, C, pair);
+    const DualStart start = start_of(pair, threads);
+    Machine machine = train_on(source, y, C, start.beta, pair);
+    machine.certificate.n_iter += start.n_iter;
     machine.rho += samples_.level_shift(segments, machine.beta);
     return machine;
   }
 
+  // Where to begin, by column.
+  DualStart start_of(const Pair& pair, int threads) const {
+    if (!has_primal_start_) return {};
+    std::vector<double> y(C_.size(), 1.0), C(C_.size(), 0.0), beta;
+    for (const index_t c : {pair.first, pair.second})
+      for (const index_t row : samples_.segment(c)) {
+        y[row] = c == pair.first ? 1.0 : -1.0;
+        C[row] = C_[row];
+      }
+    const DualStart by_row = primal_start(X_, y, C, options_.solver, threads, control_);
+    if (by_row.beta.empty()) return {};
+    for (const index_t c : {pair.first, pair.second}) {
+      for (const index_t row : samples_.segment(c)) beta.push_back(by_row.beta[row]);
+      beta.resize(
+          static_cast<std::size_t>(round_up(static_cast<index_t>(beta.size()), kSegmentLane)), 0.0);
+    }
+    return {std::move(beta), by_row.n_iter};
+  }
+
   Machine train_on(const KernelSource& source, std::span<const double> y, std::span<const double> C,
-                   const Pair& pair) {
-    if (has_ridge_) return train_squared_hinge_svc(source, y, C, options_.solver, control_);
+                   const std::vector<double>& start, const Pair& pair) {
+    if (has_ridge_) return train_squared_hinge_svc(source, y, C, start, options_.solver, control_);
     if (!options_.nu) return train_c_svc(source, y, C, options_.solver, control_);
     return train_nu_svc(source, y, C, *options_.nu, samples_.n_columns(pair.first), options_.solver,
                         control_);
@@ -176,10 +202,12 @@ class OneVsOne {
     }
   }
 
+  const MatrixView& X_;
   std::span<const double> C_;
   const SvcOptions& options_;
   Control& control_;
   bool has_ridge_;
+  bool has_primal_start_ = false;
   int threads_;
   TrainingSamples samples_;
   std::vector<Pair> pairs_;

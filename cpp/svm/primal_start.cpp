@@ -1,0 +1,45 @@
+#include "svm/primal_start.hpp"
+
+#include "base/error.hpp"
+#include "solver/primal_newton.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace maxmargin {
+namespace {
+
+constexpr index_t kFewFeatures = 512;     // a factorisation then takes milliseconds
+constexpr index_t kSamplesPerFeature = 8; // that make the steps cheap beside the kernel values
+constexpr index_t kFewestSamples = 1024;  // fewer are soon solved by the dual's own Newton steps
+
+// The violation goes with the distance of the weights from those of beta, of which half the square
+// is a part of the gap. The factor leaves room for objectives and rows much larger than 1.
+constexpr double kGapShare = 1e-8;
+
+} // namespace
+
+bool has_primal_start(const KernelParams& kernel, index_t n_samples, index_t n_features,
+                      const SolverOptions& options) {
+  return kernel.type == KernelType::linear && options.max_iter < 0 && n_features <= kFewFeatures &&
+         n_samples >= std::max(kFewestSamples, kSamplesPerFeature * n_features);
+}
+
+DualStart primal_start(const MatrixView& X, std::span<const double> y, std::span<const double> C,
+                       const SolverOptions& options, int threads, Control& control) {
+  const LinearProblem problem{
+      .X = X, .y = y, .C = C, .intercept_scaling = std::numeric_limits<double>::infinity()};
+  LinearOptions newton;
+  newton.tol = kGapShare * options.tol * options.tol;
+  newton.time_limit = std::max(0.0, options.time_limit - control.seconds());
+  newton.threads = threads;
+  try {
+    LinearSolution solution = solve_primal_newton(problem, newton, control);
+    return {std::move(solution.beta), solution.n_iter};
+  } catch (const NumericError&) { // the dual may stay within range
+    return {};
+  }
+}
+
+} // namespace maxmargin
