@@ -137,6 +137,15 @@ py::array kernel_rectangle(const MatrixView& X, const KernelParams& kernel, bool
   return to_numpy(std::move(values), {rows.size(), width});
 }
 
+// Bounds of how far the values of X with itself are off.
+template <Real T> py::array relative_errors(const MatrixView& X, const KernelParams& kernel) {
+  Control control;
+  const auto samples =
+      pack_samples<T>(PackingPlan(X, kernel), {identity_order(n_rows(X))}, 1, control);
+  const index_t segments[] = {0};
+  return to_numpy(samples->rows(segments, 1)->relative_errors());
+}
+
 template <Real T>
 py::array_t<T> elementwise(const simd::KernelTable& target, const std::string& function,
                            const Array<T>& x) {
@@ -186,6 +195,10 @@ void bind_internal(py::module_& m) {
     const MatrixView x = matrix_view(X);
     return is_float32(x) ? kernel_rectangle<float>(x, kernel, is_stored, rows, columns)
                          : kernel_rectangle<double>(x, kernel, is_stored, rows, columns);
+  });
+  internal.def("relative_errors", [](const py::object& X, const KernelParams& kernel) {
+    const MatrixView x = matrix_view(X);
+    return is_float32(x) ? relative_errors<float>(x, kernel) : relative_errors<double>(x, kernel);
   });
   internal.def("elementwise",
                [](const std::string& target, const std::string& f, const py::object& x) {

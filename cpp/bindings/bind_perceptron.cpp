@@ -38,29 +38,22 @@ py::dict kernel_perceptron_fit(const py::object& X, const Array<std::int64_t>& y
       {.max_iter = max_iter, .tol = tol, .shuffle = shuffle, .seed = seed},
       offset,
       average,
-      budget_of(budget_policy, budget, eta)};
+      budget_of(budget_policy, budget, eta),
+      cache_bytes,
+      thread_count(n_threads)};
   const MistakeRule rule{span_of(y), span_of(positive), is_joint};
   Control control(python_hook(callback));
   KernelPerceptronFit fit;
-  std::size_t kernel_rows = 0;
   {
     const py::gil_scoped_release nogil;
-    // One segment, so that column i is sample i.
-    const auto samples =
-        pack_samples<double>(PackingPlan(view, kernel), {identity_order(n_rows(view))},
-                             thread_count(n_threads), control);
-    const index_t segments[] = {0};
-    KernelMatrix<double> matrix(samples->rows(segments, n_threads), cache_bytes, n_threads,
-                                control);
-    fit = train_kernel_perceptron(matrix, rule, options, control);
-    kernel_rows = matrix.rows_computed();
+    fit = train_kernel_perceptron(PackingPlan(view, kernel), rule, options, control);
   }
   py::dict result;
   result["alpha"] = to_numpy(std::move(fit.alpha), {rule.n_problems(), y.size()});
   result["beta"] = to_numpy(std::move(fit.beta), {rule.n_outputs(), y.size()});
   result["is_separated"] = separated(fit.records);
   result["mistakes_per_pass"] = mistakes_per_pass(fit.records);
-  result["kernel_rows"] = kernel_rows;
+  result["kernel_rows"] = fit.kernel_rows;
   return result;
 }
 

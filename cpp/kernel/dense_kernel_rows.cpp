@@ -1,6 +1,7 @@
 #include "kernel/dense_kernel_rows.hpp"
 
 #include "kernel/kernel_function.hpp"
+#include "kernel/relative_errors.hpp"
 #include "kernel/row_chunks.hpp"
 #include "kernel/upper_triangle.hpp"
 #include "simd/dispatch.hpp"
@@ -38,6 +39,15 @@ template <Real T>
 DenseKernelRows<T>::DenseKernelRows(PackedDense<T> packed, const simd::Epilogue<T>& epilogue)
     : DenseKernelRows(panels_of(packed), packed.depth(), epilogue) {
   owned_ = std::move(packed);
+}
+
+template <Real T> std::vector<double> DenseKernelRows<T>::relative_errors() const {
+  std::vector<T> half_norms;
+  for (const T* panel : panels_) {
+    const T* line = panel + depth_ * kLane<T>;
+    half_norms.insert(half_norms.end(), line, line + kLane<T>);
+  }
+  return relative_errors_of<T>(epilogue_, half_norms, {depth_, depth_});
 }
 
 template <Real T> void DenseKernelRows<T>::gather(std::span<const index_t> rows) {

@@ -13,6 +13,7 @@ template <Real T> class DenseKernelRows final : public KernelRows<T> {
   // The panels must outlive this.
   DenseKernelRows(std::vector<const T*> panels, index_t depth, const simd::Epilogue<T>& epilogue);
 
+  std::vector<double> relative_errors() const override;
   void gather(std::span<const index_t> rows) override;
   void evaluate(index_t first, index_t n, index_t begin, index_t end, T* const* out,
                 int thread) override;

@@ -46,6 +46,9 @@ template <Real T> class KernelMatrix {
   // The whole matrix where it stands in memory: size() x size() numbers; else nullptr.
   const T* stored() const { return is_twofold() ? nullptr : rows().stored_row(0); }
 
+  // Bounds of how far values are off, as KernelRows has them.
+  std::vector<double> relative_errors() const { return rows().relative_errors(); }
+
   // out[r * stride + c] = K(rows[r], rows[c]); stride >= rows.size() rounded up to a cache line.
   void square(std::span<const index_t> rows, T* out, index_t stride);
 

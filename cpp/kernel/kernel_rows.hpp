@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <stdexcept>
+#include <vector>
 
 namespace maxmargin {
 
@@ -21,6 +22,11 @@ template <Real T> class KernelRows {
   index_t column_chunk() const { return column_chunk_; }
   // Multiplications that one kernel value takes on average, before the kernel's own function.
   double products_per_value() const { return products_per_value_; }
+
+  // By column, a bound of how far a value that evaluate, square or rectangle computes for it, with
+  // whatever row, may be off, relative to the value. Where values come near the least normal
+  // number, they may be off by that too. Empty where no such bound is known.
+  virtual std::vector<double> relative_errors() const { return {}; }
 
   // A row that stands in memory already, or nullptr; either all do or none.
   virtual const T* stored_row(index_t) const { return nullptr; }

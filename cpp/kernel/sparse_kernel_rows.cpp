@@ -1,6 +1,7 @@
 #include "kernel/sparse_kernel_rows.hpp"
 
 #include "kernel/kernel_function.hpp"
+#include "kernel/relative_errors.hpp"
 #include "kernel/row_chunks.hpp"
 #include "kernel/upper_triangle.hpp"
 #include "simd/dispatch.hpp"
@@ -31,6 +32,18 @@ SparseKernelRows<T>::SparseKernelRows(const PackedCsr<T>& samples, std::vector<i
   this->products_per_value_ =
       nnz / static_cast<double>(this->size_) * products_of(epilogue.pairing);
   if (samples.has_tail()) index_.build(samples, columns_);
+}
+
+template <Real T> std::vector<double> SparseKernelRows<T>::relative_errors() const {
+  std::vector<T> half_norms;
+  ProductSum longest;
+  for (const index_t c : columns_) {
+    half_norms.push_back(samples_.half_norm(c));
+    const index_t in_part = samples_.head().row_size(c) / table_.sparse_parts + table_.sparse_parts;
+    longest.in_turn = std::max(longest.in_turn, in_part + samples_.tail().row_size(c) + 3);
+    longest.terms = std::max(longest.terms, samples_.row_size(c));
+  }
+  return relative_errors_of<T>(epilogue_, half_norms, longest);
 }
 
 template <Real T> void SparseKernelRows<T>::gather(std::span<const index_t> rows) {

@@ -15,6 +15,7 @@ template <Real T> class SparseKernelRows final : public KernelRows<T> {
   SparseKernelRows(const PackedCsr<T>& samples, std::vector<index_t> columns, int threads,
                    const simd::Epilogue<T>& epilogue);
 
+  std::vector<double> relative_errors() const override;
   void gather(std::span<const index_t> rows) override;
   void evaluate(index_t first, index_t n, index_t begin, index_t end, T* const* out,
                 int thread) override;

@@ -109,6 +109,8 @@ template <Real T> struct RealTable {
   void (*dense_block)(const DenseBlock<T>&) = nullptr;
   // out[r][c] = K(query r, rows[c]) for r < n_queries.
   void (*sparse_block)(const SparseBlock<T>&, T* const* out) = nullptr;
+  // The sum over a sparse row's non-zeros runs in so many interleaved parts.
+  index_t sparse_parts = 1;
   // out[c] += sum_r coef[r] K(query r, rows[c]), summed in float64 without storing the values; coef
   // has kSparseQueries numbers.
   void (*sparse_add)(const SparseBlock<T>&, const double* coef, double* out) = nullptr;

@@ -16,6 +16,7 @@ template <Real T> constexpr RealTable<T> real_table() {
   table.tile_rows = MAXMARGIN_TILE_ROWS;
   table.dense_block = dense_block<T>;
   table.sparse_block = sparse_block<T>;
+  table.sparse_parts = kSparseParts;
   table.sparse_add = sparse_add<T>;
   table.scatter = scatter<T>;
   table.panel_half_norms = panel_half_norms<T>;

@@ -1,5 +1,7 @@
 #include "solver/deferred_scores.hpp"
 
+#include "base/parallel.hpp"
+
 #include <algorithm>
 
 namespace maxmargin {
@@ -8,27 +10,31 @@ namespace {
 // Rows that meet a block at a time: with a large block 8 MB of kernel values.
 constexpr std::size_t kRows = 2048;
 
+// Fewer values are summed up before another thread is awake.
+constexpr index_t kFewValues = index_t{1} << 15;
+
 } // namespace
 
-DeferredScores::Block& DeferredScores::add_block(std::span<const index_t> examples) {
+template <Real T>
+typename DeferredScores<T>::Block& DeferredScores<T>::add_block(std::span<const index_t> examples) {
   return blocks_.emplace_back(Block{{examples.begin(), examples.end()}, 0});
 }
 
-void DeferredScores::catch_up(Block& block) {
+template <Real T> void DeferredScores<T>::catch_up(Block& block) {
   sum_changes(block.n_known);
   for (std::size_t r = 0; r < rows_.size(); r += kRows)
     add_rows(r, std::min(kRows, rows_.size() - r), block);
   mark(block);
 }
 
-void DeferredScores::settle() {
+template <Real T> void DeferredScores<T>::settle() {
   for (Block& block : blocks_) catch_up(block);
   blocks_.clear();
   changes_.clear();
 }
 
 // What the changes from the given one on come to, by example.
-void DeferredScores::sum_changes(std::size_t first) {
+template <Real T> void DeferredScores<T>::sum_changes(std::size_t first) {
   rows_.clear();
   coef_.clear();
   for (std::size_t k = first; k < changes_.size(); ++k) {
@@ -43,29 +49,34 @@ void DeferredScores::sum_changes(std::size_t first) {
   for (const index_t example : rows_) place_[example] = -1;
 }
 
-void DeferredScores::add_rows(std::size_t first, std::size_t count, const Block& block) {
+template <Real T>
+void DeferredScores<T>::add_rows(std::size_t first, std::size_t count, const Block& block) {
   const index_t n = static_cast<index_t>(block.examples.size());
-  const index_t width = round_up(n, kLane<double>);
+  const index_t width = round_up(n, kLane<T>);
   values_.resize_discard(static_cast<index_t>(count) * width);
   kernel_.rectangle(std::span(rows_).subspan(first, count), block.examples, values_.data(), width);
-  sums_.resize_discard(width);
-  std::vector<const double*> rows;
-  std::vector<double> coef;
-  for (index_t p = 0; p < n_outputs_; ++p) {
-    rows.clear();
-    coef.clear();
+  sums_.resize_discard(n_outputs_ * width);
+  const auto add_output = [&](index_t p, int) {
+    std::vector<const T*> some_rows;
+    std::vector<double> some_coef;
     for (std::size_t r = 0; r < count; ++r) {
       const double c = coef_[static_cast<index_t>(first + r) * n_outputs_ + p];
       if (c == 0.0) continue;
-      rows.push_back(values_.data() + static_cast<index_t>(r) * width);
-      coef.push_back(c);
+      some_rows.push_back(values_.data() + static_cast<index_t>(r) * width);
+      some_coef.push_back(c);
     }
     double* score = score_.data() + p * stride_;
-    for (index_t k = 0; k < n; ++k) sums_[k] = score[block.examples[k]];
-    table_.add_rows(rows.data(), coef.data(), static_cast<index_t>(rows.size()), sums_.data(), 0,
-                    n);
-    for (index_t k = 0; k < n; ++k) score[block.examples[k]] = sums_[k];
-  }
+    double* sums = sums_.data() + p * width;
+    for (index_t k = 0; k < n; ++k) sums[k] = score[block.examples[k]];
+    table_.add_rows(some_rows.data(), some_coef.data(), static_cast<index_t>(some_rows.size()),
+                    sums, 0, n);
+    for (index_t k = 0; k < n; ++k) score[block.examples[k]] = sums[k];
+  };
+  const bool is_small = static_cast<index_t>(count) * n < kFewValues;
+  parallel_for(n_outputs_, is_small ? 1 : threads_, add_output);
 }
+
+template class DeferredScores<float>;
+template class DeferredScores<double>;
 
 } // namespace maxmargin

@@ -23,12 +23,12 @@ inline index_t scored_block_size(index_t n_support, index_t blocks_without_mista
 // Scores that are brought up to date a block of examples at a time, when it is asked for: kernel
 // values with the examples whose coefficients have changed since, and no others, are all that it
 // takes.
-class DeferredScores {
+template <Real T> class DeferredScores {
  public:
   // score[p * stride + i] is that of example i in output p.
-  DeferredScores(KernelMatrix<double>& kernel, index_t n_examples, index_t n_outputs,
-                 AlignedBuffer<double>& score, index_t stride)
-      : kernel_(kernel), n_outputs_(n_outputs), score_(score), stride_(stride),
+  DeferredScores(KernelMatrix<T>& kernel, index_t n_examples, index_t n_outputs,
+                 AlignedBuffer<double>& score, index_t stride, int threads)
+      : kernel_(kernel), n_outputs_(n_outputs), score_(score), stride_(stride), threads_(threads),
         place_(static_cast<std::size_t>(n_examples), -1) {}
 
   struct Block {
@@ -57,17 +57,18 @@ class DeferredScores {
   void sum_changes(std::size_t first);
   void add_rows(std::size_t first, std::size_t count, const Block& block);
 
-  KernelMatrix<double>& kernel_;
+  KernelMatrix<T>& kernel_;
   index_t n_outputs_;
   AlignedBuffer<double>& score_;
   index_t stride_;
-  const simd::RealTable<double>& table_ = simd::active_table().f64;
+  int threads_;
+  const simd::RealTable<T>& table_ = simd::real_table<T>(simd::active_table());
   std::vector<Noted> changes_;
   std::vector<Block> blocks_;
   std::vector<index_t> rows_; // examples changed since
   std::vector<double> coef_;  // by row and output
   std::vector<index_t> place_;
-  AlignedBuffer<double> values_;
+  AlignedBuffer<T> values_;
   AlignedBuffer<double> sums_;
 };
 

@@ -2,6 +2,7 @@
 
 #include "base/control.hpp"
 #include "kernel/kernel_matrix.hpp"
+#include "kernel/packed_samples.hpp"
 #include "solver/budget_policy.hpp"
 #include "solver/mistake_passes.hpp"
 #include "solver/mistake_rule.hpp"
@@ -17,12 +18,15 @@ struct KernelPerceptronOptions {
   // (Freund and Schapire 1999). Not with a policy that removes support vectors.
   bool average = false;
   Budget budget;
+  std::size_t cache_bytes = std::size_t{200} << 20; // for kernel rows
+  int threads = 0;                                  // 0: OpenMP's default
 };
 
 struct KernelPerceptronFit {
   std::vector<std::int64_t> alpha; // mistakes by problem and example
   std::vector<double> beta;        // coefficients by output and example
   std::vector<MistakeRecord> records;
+  std::size_t kernel_rows = 0; // computed; parts of rows count as such
 };
 
 // The perceptron in its dual form (Aizerman, Braverman and Rozonoer 1964; Freund and Schapire 1999,
@@ -40,9 +44,15 @@ struct KernelPerceptronFit {
 // Sums are float64, of float64 kernel values: the mistakes are those of the rule in exact
 // arithmetic but where a score is as small as its rounding.
 //
-// Requires: example i is column i of `kernel`; further columns are padding. Throws NumericError
-// when f leaves the range of float64.
-KernelPerceptronFit train_kernel_perceptron(KernelMatrix<double>& kernel, const MistakeRule& rule,
+// RBF kernel values may be float32 ones, at half the cost, and the mistakes are still those. Each
+// such value is off by no more than a known part of it (kernel/relative_errors.hpp), so a score is
+// off by no more than that part of what all its terms come to, each with its magnitude. That is
+// summed up beside every score. Where it leaves in doubt what the rule finds, the score is
+// evaluated anew from float64 values of the samples, and counts as exact from there on. Where that
+// happens so often that float32 values do not pay, the pass begins again on float64 ones.
+//
+// Throws NumericError when f leaves the range of float64.
+KernelPerceptronFit train_kernel_perceptron(const PackingPlan& plan, const MistakeRule& rule,
                                             const KernelPerceptronOptions& options,
                                             Control& control);
 

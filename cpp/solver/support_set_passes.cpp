@@ -38,7 +38,7 @@ class SupportSetPasses {
       mistakes_ = mistakes;
       pass(order);
     });
-    KernelPerceptronFit fit{std::move(alpha_), {}, passes.take_records()};
+    KernelPerceptronFit fit{std::move(alpha_), {}, passes.take_records(), kernel_.rows_computed()};
     fit.beta.assign(static_cast<std::size_t>(rule_.n_outputs() * n_), 0.0);
     for (std::size_t p = 0; p < learners_.size(); ++p) {
       const std::size_t n_passes = fit.records[p].mistakes_per_pass.size();
@@ -223,9 +223,15 @@ class SupportSetPasses {
 
 } // namespace
 
-KernelPerceptronFit train_by_support_sets(KernelMatrix<double>& kernel, const MistakeRule& rule,
+KernelPerceptronFit train_by_support_sets(const PackingPlan& plan, const MistakeRule& rule,
                                           const KernelPerceptronOptions& options,
                                           Control& control) {
+  // One segment, so that column i is example i.
+  const auto samples =
+      pack_samples<double>(plan, {identity_order(n_rows(plan.X))}, options.threads, control);
+  const index_t segments[] = {0};
+  KernelMatrix<double> kernel(samples->rows(segments, options.threads), options.cache_bytes,
+                              options.threads, control);
   return SupportSetPasses(kernel, rule, options, control).run();
 }
 
