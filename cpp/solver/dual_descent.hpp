@@ -91,14 +91,15 @@ template <class Dual> class DualDescent {
   }
 
   Pass pass() {
+    Dual& dual = dual_; // in a register, whatever is called
     const std::span<const index_t> due = turns_.next_pass();
     Pass seen;
     for (std::size_t t = 0; t < due.size(); ++t) {
       if (is_late()) break;
-      if (t + 2 * kRowsAhead < due.size()) dual_.fetch_place(due[t + 2 * kRowsAhead]);
-      if (t + kRowsAhead < due.size()) dual_.fetch(due[t + kRowsAhead]);
+      if (t + 2 * kRowsAhead < due.size()) dual.fetch_place(due[t + 2 * kRowsAhead]);
+      if (t + kRowsAhead < due.size()) dual.fetch(due[t + kRowsAhead]);
       const index_t k = due[t];
-      const auto standing = dual_.look_at(k);
+      const auto standing = dual.look_at(k);
       if (standing.rests_beyond(shrink_above_)) {
         turns_.set_aside(k);
         continue;
@@ -107,7 +108,7 @@ template <class Dual> class DualDescent {
       turns_.took_turn(k, standing.is_at_rest());
       if (standing.violation <= 0.0) continue;
       seen.violation = std::max(seen.violation, standing.violation);
-      seen.decrease += dual_.move(k, standing);
+      seen.decrease += dual.move(k, standing);
     }
     objective_ -= seen.decrease;
     shrink_above_ = seen.violation;
