@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.optimize import minimize
+from sklearn.base import clone
+from sklearn.datasets import load_iris
 
 from linear_oracles import joint_objective, liblinear
 from maxmargin import Cancelled, ConvergenceWarning, LinearSVC, LinearSVCCV
@@ -74,9 +76,9 @@ def test_every_form_of_the_samples_gives_the_model(form):
     np.testing.assert_allclose(model.coef_, dense.coef_, atol=1e-3)
 
 
-def test_it_solves_the_dual_as_a_dense_solver_does():
-    X, codes = classes(18, 5, 3, seed=2)
-    C, n, k = 0.7, len(X), 3
+def least_dual_objective(X, codes, C):
+    """By a dense solver, with a bias of scaling 1."""
+    n, k = len(X), codes.max() + 1
     gram = X @ X.T + 1.0
     own = np.eye(k)[codes]
 
@@ -87,12 +89,46 @@ def test_it_solves_the_dual_as_a_dense_solver_does():
 
     sums = np.kron(np.eye(n), np.ones(k))
     simplex = {"type": "eq", "fun": lambda s: sums @ s - C, "jac": lambda s: sums}
-    found = minimize(
+    return minimize(
         dual, C * own.ravel(), jac=True, method="SLSQP", bounds=[(0.0, C)] * (n * k),
         constraints=[simplex], options={"ftol": 1e-12, "maxiter": 500},
-    )  # fmt: skip
-    model = joint(C=C, tol=1e-8).fit(X, codes)
-    assert model.certificate_.dual_objective == pytest.approx(found.fun, rel=1e-6)
+    ).fun  # fmt: skip
+
+
+def test_it_solves_the_dual_as_a_dense_solver_does():
+    X, codes = classes(18, 5, 3, seed=2)
+    model = joint(C=0.7, tol=1e-8).fit(X, codes)
+    least = least_dual_objective(X, codes, 0.7)
+    assert model.certificate_.dual_objective == pytest.approx(least, rel=1e-6)
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_few_features_of_far_apart_units_need_few_steps(form):
+    X, codes = classes(18, 3, 3, seed=3)
+    X = X * [1.0, 8.0, 64.0]
+    model = joint(C=4.0, tol=1e-9).fit(form(X), codes)
+    check(model, X, codes, 4.0)
+    assert model.n_iter_ < 50
+    least = least_dual_objective(X, codes, 4.0)
+    assert model.certificate_.dual_objective == pytest.approx(least, rel=1e-6)
+    for tol in (0.1, 1e-3):
+        rough = joint(C=4.0, tol=tol).fit(form(X), codes).certificate_
+        assert -rough.dual_objective <= -least * (1 + 1e-6) <= rough.primal_objective * (1 + 2e-6)
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        joint(C=4.0, tol=1e-9, max_iter=1000).fit(form(X), codes)
+
+
+@pytest.mark.parametrize("scaling", [0.0, 0.1, 30.0])
+@pytest.mark.parametrize("C", [1.0, 1e4])
+def test_measurements_far_from_the_origin_are_solved_to_the_last_digits(C, scaling):
+    X, codes = load_iris(return_X_y=True)
+    X = X + np.array([0.0, 100.0, 0.0, -1000.0]) * (scaling > 0)
+    weight = np.ones(len(X))
+    weight[::7] = 0.0
+    model = joint(C=C, tol=1e-8, fit_intercept=scaling > 0, intercept_scaling=scaling or 1.0)
+    models = [clone(model).set_params(n_jobs=n).fit(X, codes, weight) for n in (1, 2)]
+    check(models[0], X, codes, C * weight, scaling)
+    np.testing.assert_array_equal(models[0].coef_, models[1].coef_)
 
 
 def test_two_classes_have_one_weight_vector_as_in_scikit_learn():

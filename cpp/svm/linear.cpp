@@ -4,6 +4,7 @@
 #include "base/parallel.hpp"
 #include "solver/coordinate_descent.hpp"
 #include "solver/interior_point.hpp"
+#include "solver/joint_interior_point.hpp"
 #include "solver/l1_coordinate_descent.hpp"
 #include "solver/linear_certificate.hpp"
 #include "solver/primal_newton.hpp"
@@ -18,9 +19,43 @@ namespace {
 // With at most this many features, and no fewer samples, a few steps with d x d matrices are
 // cheaper than many passes of coordinate descent.
 constexpr index_t kFewFeatures = 512;
-// Passes that are worth a try on sparse rows of few features before the steps of the interior point
-// method, which cost as much as many of them.
+// Passes that are worth a try on sparse rows of few features, or on all classes together, before
+// the steps of the interior point method, which cost as much as many of them.
 constexpr index_t kPassesToTry = 2000;
+
+// Of all classes together; the steps of the interior point method have matrices of so many rows.
+constexpr index_t kFewJointWeights = 1024;
+constexpr double kJointSteps = 20.0; // about as many as it takes
+
+// Whether a solver has ended before its goal, and not because the caller wanted it to.
+bool gave_up(const LinearOutcome& outcome, const LinearOptions& options) {
+  return outcome.stop_reason == StopReason::stalled ||
+         (outcome.stop_reason == StopReason::max_iter && options.max_iter < 0);
+}
+
+LinearSeparator& separators_of(LinearSolution& solution) {
+  return solution.separator;
+}
+std::vector<LinearSeparator>& separators_of(JointSolution& solution) {
+  return solution.separators;
+}
+
+// The better separator and the better bound of two attempts at one problem.
+template <class Solution> Solution joined(Solution first, Solution second, double tol) {
+  if (first.primal_objective < second.primal_objective) {
+    second.primal_objective = first.primal_objective;
+    separators_of(second) = std::move(separators_of(first));
+  }
+  if (first.dual_objective < second.dual_objective) {
+    second.dual_objective = first.dual_objective;
+    second.beta = std::move(first.beta);
+  }
+  second.set_bounds(second.primal_objective, second.duality_gap());
+  if (second.duality_gap() <= tol * second.primal_objective)
+    second.stop_reason = StopReason::converged;
+  second.seconds += first.seconds;
+  return second;
+}
 
 // Chooses the solver by the formulation and the shape of the samples, and holds the samples as it
 // reads them, for all machines:
@@ -62,29 +97,6 @@ class Solver {
   }
 
  private:
-  // Whether a solver has ended before its goal, and not because the caller wanted it to.
-  static bool gave_up(const LinearSolution& solution, const LinearOptions& options) {
-    return solution.stop_reason == StopReason::stalled ||
-           (solution.stop_reason == StopReason::max_iter && options.max_iter < 0);
-  }
-
-  // The better separator and the better bound of two attempts at one problem.
-  static LinearSolution joined(LinearSolution first, LinearSolution second, double tol) {
-    if (first.primal_objective < second.primal_objective) {
-      second.primal_objective = first.primal_objective;
-      second.separator = std::move(first.separator);
-    }
-    if (first.dual_objective < second.dual_objective) {
-      second.dual_objective = first.dual_objective;
-      second.beta = std::move(first.beta);
-    }
-    second.set_bounds(second.primal_objective, second.duality_gap());
-    if (second.duality_gap() <= tol * second.primal_objective)
-      second.stop_reason = StopReason::converged;
-    second.seconds += first.seconds;
-    return second;
-  }
-
   // Rounding may stall these, and separable classes may take Newton's method hundreds of steps;
   // neither is frequent.
   LinearSolution solve_second_order(const LinearProblem& problem, const LinearOptions& options,
@@ -104,6 +116,28 @@ class Solver {
   std::optional<CompactSamples> samples_;
   std::optional<Columns> columns_;
 };
+
+// Passes over n samples that cost as much as the steps of the interior point method on k weights: 2
+// n k operations each, against k^2 n / 2 + k^3 / 3.
+index_t joint_passes_to_try(index_t n_samples, index_t n_weights) {
+  const auto n = static_cast<double>(n_samples), k = static_cast<double>(n_weights);
+  return static_cast<index_t>(kJointSteps * (k / 4.0 + k * k / (6.0 * n)));
+}
+
+// Dual coordinate descent, then the interior point method where that creeps and weights are few.
+JointSolution solve_joint(const CompactSamples& samples, const JointProblem& problem,
+                          const LinearOptions& options, Control& control) {
+  const index_t n_weights = problem.n_classes * (n_cols(problem.X) + 1);
+  const bool has_few_weights = n_weights <= kFewJointWeights && options.max_iter < 0;
+  LinearOptions first = options;
+  if (has_few_weights) first.max_iter = joint_passes_to_try(n_rows(problem.X), n_weights);
+  JointSolution solution = solve_crammer_singer(samples, problem, first, control);
+  if (!has_few_weights || !gave_up(solution, options)) return solution;
+  LinearOptions rest = options;
+  rest.time_limit = std::max(0.0, options.time_limit - solution.seconds);
+  JointSolution second = solve_joint_interior_point(problem, rest, control);
+  return joined(std::move(solution), std::move(second), options.tol);
+}
 
 // Fills `solutions` with those for every C, each from the one before it: solve(C_i, start).
 template <class Solution, class Solve>
@@ -161,8 +195,8 @@ std::vector<JointSolution> train_joint(const MatrixView& X, std::span<const inde
     const auto solve = [&](std::span<const double> upper, std::span<const double> start) {
       LinearOptions of_task = options;
       of_task.start = start;
-      return solve_crammer_singer(samples, {X, y, n_classes, upper, intercept_scaling}, of_task,
-                                  control);
+      of_task.threads = n_tasks > 1 ? 1 : options.threads;
+      return solve_joint(samples, {X, y, n_classes, upper, intercept_scaling}, of_task, control);
     };
     follow(make(t), C, std::span(solutions).subspan(t * n_penalties, n_penalties), solve);
   });
