@@ -54,7 +54,7 @@ class OneVsOne {
     for (index_t a = 0; a < n_classes; ++a)
       for (index_t b = a + 1; b < n_classes; ++b) pairs_.push_back({a, b});
     has_primal_start_ = has_ridge_ && std::isfinite(*std::ranges::max_element(C)) &&
-                        has_primal_start(kernel, largest_pair(), n_cols(X), options.solver);
+                        has_primal_start(kernel, X, largest_pair(), options.solver);
     TrainingOptions training = options;
     const bool has_much_refinement = options.solver.tol < kTightTol && pairs_.size() > 1 &&
                                      samples_.products_per_value() > kWorthStoring;

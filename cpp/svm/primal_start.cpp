@@ -14,16 +14,19 @@ constexpr index_t kFewFeatures = 512;     // a factorisation then takes millisec
 constexpr index_t kSamplesPerFeature = 8; // that make the steps cheap beside the kernel values
 constexpr index_t kFewestSamples = 1024;  // fewer are soon solved by the dual's own Newton steps
 
+constexpr index_t kUsualPasses = 32; // over all rows of X, those of other classes too
+
 // The violation goes with the distance of the weights from those of beta, of which half the square
 // is a part of the gap. The factor leaves room for objectives and rows much larger than 1.
 constexpr double kGapShare = 1e-8;
 
 } // namespace
 
-bool has_primal_start(const KernelParams& kernel, index_t n_samples, index_t n_features,
+bool has_primal_start(const KernelParams& kernel, const MatrixView& X, index_t n_samples,
                       const SolverOptions& options) {
-  return kernel.type == KernelType::linear && options.max_iter < 0 && n_features <= kFewFeatures &&
-         n_samples >= std::max(kFewestSamples, kSamplesPerFeature * n_features);
+  return kernel.type == KernelType::linear && options.max_iter < 0 && n_cols(X) <= kFewFeatures &&
+         n_samples >= std::max(kFewestSamples, kSamplesPerFeature * n_cols(X)) &&
+         n_samples * n_samples >= kUsualPasses * n_rows(X);
 }
 
 DualStart primal_start(const MatrixView& X, std::span<const double> y, std::span<const double> C,
