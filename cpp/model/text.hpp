@@ -85,6 +85,13 @@ inline bool at_token_end(std::string_view rest) {
   return rest.empty() || is_blank(rest.front());
 }
 
+#if defined(_LIBCPP_VERSION) && _LIBCPP_VERSION < 200000
+// What libc++ lacks for float64 before version 20, but that "inf" and "nan" are no numbers.
+std::from_chars_result from_chars(const char* begin, const char* end, double& value);
+#else
+using std::from_chars;
+#endif
+
 // Takes a finite number from the front of `rest`. False when there is none, or when float64 cannot
 // hold it; `rest` is then unspecified.
 inline bool take_real(std::string_view& rest, double& value) {
@@ -93,7 +100,7 @@ inline bool take_real(std::string_view& rest, double& value) {
     if (rest.starts_with('-')) return false;
   }
   const char* end = rest.data() + rest.size();
-  const auto [next, error] = std::from_chars(rest.data(), end, value);
+  const auto [next, error] = from_chars(rest.data(), end, value);
   rest.remove_prefix(static_cast<std::size_t>(next - rest.data()));
   return error == std::errc{} && std::isfinite(value);
 }
