@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
 import zipfile
+from email.message import Message
+from email.parser import Parser
 from pathlib import Path
 
 import pytest
 
+ROOT = Path(__file__).resolve().parent.parent
 MAIN = "import sys; from maxmargin.cli import main; sys.exit(main())"
 FIT = """
 import numpy as np
@@ -56,8 +60,8 @@ def test_demo() -> None:
 
 
 def test_command_is_installed() -> None:
-    command = Path(sys.executable).parent / "maxmargin"
-    if not command.exists():
+    command = shutil.which("maxmargin", path=Path(sys.executable).parent)
+    if command is None:
         pytest.skip("maxmargin runs from its source tree")
     info = subprocess.run([command, "info"], capture_output=True, text=True, check=True)
     assert "active target" in info.stdout
@@ -74,27 +78,69 @@ def distribution(pattern: str) -> Path:
     return path
 
 
-def test_sdist_holds_the_sources_and_nothing_else() -> None:
+def sdist_names() -> set[str]:
     with tarfile.open(distribution("maxmargin-*.tar.gz")) as archive:
-        names = [name.partition("/")[2] for name in archive.getnames()]
+        return {info.name.partition("/")[2] for info in archive.getmembers() if info.isfile()}
+
+
+def wheel() -> tuple[list[str], Message]:
+    """Return the names of the files, and the metadata."""
+    with zipfile.ZipFile(distribution("maxmargin-*.whl")) as archive:
+        names = archive.namelist()
+        (metadata,) = (name for name in names if name.endswith(".dist-info/METADATA"))
+        return names, Parser().parsestr(archive.read(metadata).decode())
+
+
+def test_sdist_holds_the_sources_and_nothing_else() -> None:
+    names = sdist_names()
     assert {name.partition("/")[0] for name in names} <= {
         *("cpp", "python", "tests", "bench", "docs", "CMakeLists.txt", "CMakePresets.json"),
         *("pyproject.toml", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE"),
         *(".clang-format", "PKG-INFO"),
     }
-    assert {"LICENSE", "CMakeLists.txt", "cpp/CMakeLists.txt", "tests/test_minimal.py"} <= {*names}
+    for needed in ("LICENSE", "CMakeLists.txt", "tests/test_minimal.py", "bench/compare.py"):
+        assert needed in names
+    assert {"cpp/CMakeLists.txt", "docs/index.md", "docs/site/mkdocs.yml"} <= names
     assert [name for name in names if re.search(r"\.(so|o|a|pyc)$|__pycache__", name)] == []
 
 
+def test_sdist_holds_what_git_tracks() -> None:
+    names = sdist_names()
+    git = ["git", "-C", ROOT, "ls-files"]
+    if shutil.which("git") is None or subprocess.run(git, capture_output=True).returncode != 0:
+        pytest.skip("not a clone")
+    tracked = subprocess.run(git, capture_output=True, text=True, check=True).stdout.split()
+    assert names == {*tracked, "PKG-INFO"} - {".ci/run", ".gitignore"}
+
+
 def test_wheel_holds_the_package_and_nothing_else() -> None:
-    with zipfile.ZipFile(distribution("maxmargin-*.whl")) as archive:
-        names = archive.namelist()
+    names, _ = wheel()
     assert {name.partition("/")[0] for name in names} == {
         "maxmargin",
         *(name.partition("/")[0] for name in names if ".dist-info/" in name),
     }
-    package = [name.partition("/")[2] for name in names if name.startswith("maxmargin/")]
-    assert {"__init__.py", "py.typed", "_core.pyi", "cli/__init__.py"} <= {*package}
-    assert len([name for name in package if re.fullmatch(r"_core\.[\w.-]+\.(so|pyd)", name)]) == 1
-    assert [name for name in package if re.search(r"\.(cpp|hpp|a|o|pyc)$|cmake", name)] == []
+    package = {name.partition("/")[2] for name in names if name.startswith("maxmargin/")}
+    extension = {name for name in package if re.fullmatch(r"_core\.[\w.-]+\.(so|pyd)", name)}
+    assert len(extension) == 1
+    folder = ROOT / "python" / "maxmargin"
+    sources = {
+        path.relative_to(folder).as_posix()
+        for path in folder.rglob("*")
+        if path.is_file() and path.suffix not in {".so", ".pyd", ".pyc"}
+    }
+    assert {"__init__.py", "py.typed", "_core.pyi", "cli/__init__.py"} <= sources
+    assert package == sources | extension
     assert any(name.endswith(".dist-info/licenses/LICENSE") for name in names)
+
+
+def test_metadata_says_what_the_wheel_needs_and_runs_on() -> None:
+    _, metadata = wheel()
+    requires = [line for line in metadata.get_all("Requires-Dist") or [] if "extra ==" not in line]
+    assert [re.split(r"[><=]", line)[0] for line in requires] == ["numpy"]
+    versions = [f"Programming Language :: Python :: 3.{minor}" for minor in range(10, 15)]
+    assert {*versions, "Typing :: Typed"} <= {*(metadata.get_all("Classifier") or [])}
+    assert metadata["Requires-Python"] == ">=3.10"
+    assert metadata["License-Expression"] == "BSD-3-Clause"
+    assert metadata["License-File"] == "LICENSE"
+    assert metadata["Description-Content-Type"] == "text/markdown"
+    assert str(metadata.get_payload()).startswith("# maxmargin")
