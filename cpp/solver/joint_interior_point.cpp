@@ -57,7 +57,12 @@ class JointInteriorPoint {
       if (gap_ <= options_.tol * objective_) return solution(StopReason::converged);
       if (n_iter_ >= max_iter) return solution(StopReason::max_iter);
       if (time_.look()) return solution(StopReason::time_limit);
-      control_.poll([&] { return Progress{n_iter_, 0.0, n_samples_, 0, 0.0, gap_ / objective_}; });
+      control_.poll([&] {
+        return Progress{.n_iter = n_iter_,
+                        .relative_gap = gap_ / objective_,
+                        .dual_objective = gap_ - objective_,
+                        .n_free = n_samples_};
+      });
       if (is_idle() || !step()) return solution(StopReason::stalled);
     }
   }
