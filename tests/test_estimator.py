@@ -216,7 +216,7 @@ def test_options_reach_the_core(monkeypatch):
     ("estimator", "missing"),
     [
         (Perceptron, {"verbose"}),
-        (SGDClassifier, {"verbose", "epsilon"}),
+        (SGDClassifier, {"epsilon"}),
     ],
 )
 def test_online_estimators_have_scikit_learns_parameters(estimator, missing):
