@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from maxmargin import SVC, NotFittedError, Perceptron, diagnostics
+from maxmargin import SVC, NotFittedError, NuSVC, Perceptron, diagnostics
 from oracles import kernel, rng, two_classes
 
 N = 40
@@ -179,6 +179,39 @@ def test_the_radius_is_that_of_the_least_circle(shift):
     assert bound >= 4 * least_circle(X) * squared_norm / N * (1 - 1e-9)
 
 
+@pytest.mark.parametrize("nu", [0.5, 0.65])
+@pytest.mark.parametrize("kernel_name", ["rbf", "linear"])
+def test_bounds_of_a_nu_svc_are_those_of_the_svc_with_its_penalty(kernel_name, nu):
+    X, y = problem({"C": 1.0}, 4)
+    weight, class_weight = np.ones(N), {-1: 1.5, 1: 1.0}
+    weight[::7] = 0.0
+    params = {"kernel": kernel_name, "gamma": 1.0, "class_weight": class_weight, "tol": 1e-10}
+    model = NuSVC(nu=nu, **params).fit(X, y, sample_weight=weight)
+    same = SVC(C=model.C_[0], **params).fit(X, y, sample_weight=weight)
+    margins, radius_margin, bound = (
+        diagnostics.leave_one_out_margins(model, X, y, weight),
+        diagnostics.radius_margin_bound(model, X, y, weight),
+        diagnostics.leave_one_out_bound(model, X, y),
+    )
+    expected = diagnostics.leave_one_out_margins(same, X, y, weight)
+    np.testing.assert_allclose(margins, expected, atol=1e-5)
+    expected = diagnostics.radius_margin_bound(same, X, y, weight)
+    assert radius_margin == pytest.approx(expected, rel=1e-5)
+    assert bound == diagnostics.leave_one_out_bound(same, X, y)
+    assert 0 < bound < 1
+
+
+def test_span_estimates_of_a_nu_svc_are_those_of_refits():
+    X, y = problem({"C": 1.0}, 1)
+    model = NuSVC(nu=0.3, kernel="rbf", gamma=2.0, tol=1e-10).fit(X, y)
+    true, kept = left_out({"kernel": "rbf", "gamma": 2.0, "C": model.C_[0]}, X, y)
+    assert kept.sum() > 5
+    estimates = diagnostics.leave_one_out_margins(model, X, y)
+    np.testing.assert_allclose(estimates[kept], true[kept], atol=1e-5)
+    assert np.mean(true <= 0) <= diagnostics.leave_one_out_bound(model, X, y)
+    assert np.mean(true <= 0) <= diagnostics.radius_margin_bound(model, X, y)
+
+
 def test_what_the_bounds_refuse():
     X, y = two_classes(60, 3)
     functions = (
@@ -194,7 +227,7 @@ def test_what_the_bounds_refuse():
             function(SVC().fit(X, y), X[:30], y[:30])
         with pytest.raises(ValueError, match="two classes"):
             function(SVC().fit(X, np.arange(60) % 3), X, np.arange(60) % 3)
-        with pytest.raises(TypeError, match="must be an SVC"):
+        with pytest.raises(TypeError, match="takes a fitted SVC or NuSVC"):
             function(Perceptron().fit(*problem(PARAMS[-1], 0)), X, y)
         with pytest.raises(NotFittedError, match="SVC instance is not fitted"):
             function(SVC(), X, y)

@@ -2,7 +2,7 @@
 
 Leave-one-out trains once without each sample and counts those that the machine trained without them
 gets wrong. A sample that is no support vector is among the right ones: without it the machine is
-the same.
+the same. A NuSVC is the SVC with the C in its `C_`, and that C is what stays when a sample goes.
 """
 
 from __future__ import annotations
@@ -18,9 +18,12 @@ from maxmargin._kernel import KernelParams, kernel_block
 from maxmargin._sparse import CsrMatrix, Matrix, take_rows
 from maxmargin.diagnostics._expansion import BLOCK_ELEMENTS
 from maxmargin.diagnostics._margins import functional_margin
+from maxmargin.diagnostics._supported import require
 from maxmargin.one_class import OneClassSVM
+from maxmargin.svm import SVC, NuSVC
 
-# Below this share of the mean squared distance from the centre, spans are rounding.
+# Below this share of the mean squared distance from the centre, spans are rounding; so are
+# differences from a bound below this share of it.
 _ROUNDING = 1e-12
 
 
@@ -34,15 +37,15 @@ def leave_one_out_bound(estimator: Any, X: Any, y: Any) -> float:
 
     Parameters
     ----------
-    estimator : SVC
-        Fitted on two classes, with the hinge loss.
+    estimator : SVC or NuSVC
+        Fitted on two classes, with the hinge loss. A NuSVC counts as the SVC with C = `C_`.
     X, y
         What it was fitted on.
 
     Raises
     ------
     TypeError
-        If the estimator is not an SVC.
+        If the estimator is neither.
     NotFittedError, ValueError
         If it is not fitted, has another loss, more classes, a given kernel matrix, or was not
         fitted on `X`.
@@ -53,7 +56,7 @@ def leave_one_out_bound(estimator: Any, X: Any, y: Any) -> float:
        (2000), equation 7.
     """
     fit = _checked_fit(estimator, X, y, "leave_one_out_bound")
-    if estimator._has_squared_hinge or math.isinf(estimator.C):
+    if estimator._has_squared_hinge or math.isinf(_penalty_of(estimator)):
         raise ValueError("the bound is for the hinge loss with a finite C")
     squared_radius = _greatest_difference(estimator, fit.X)
     xi = np.maximum(0.0, 1.0 - fit.margins)
@@ -77,8 +80,9 @@ def leave_one_out_margins(
 
     Parameters
     ----------
-    estimator : SVC
-        Fitted on two classes, with its parameters unchanged.
+    estimator : SVC or NuSVC
+        Fitted on two classes, with its parameters unchanged. A NuSVC counts as the SVC with
+        C = `C_`.
     X, y, sample_weight
         What it was fitted on.
 
@@ -89,7 +93,7 @@ def leave_one_out_margins(
     Raises
     ------
     TypeError
-        If the estimator is not an SVC.
+        If the estimator is neither.
     NotFittedError, ValueError
         If it is not fitted, has more classes, a given kernel matrix, or was not fitted on `X`.
 
@@ -103,7 +107,8 @@ def leave_one_out_margins(
     fit = _checked_fit(estimator, X, y, "leave_one_out_margins")
     upper = _upper_bounds(estimator, fit.signs, sample_weight)
     is_support = fit.alpha > 0.0
-    is_bounded = is_support & (fit.alpha >= upper) & (not estimator._has_squared_hinge)
+    reaches = fit.alpha >= upper * (1.0 - _ROUNDING)  # alpha and C_ of a NuSVC are quotients
+    is_bounded = is_support & reaches & (not estimator._has_squared_hinge)
     free, bounded = np.flatnonzero(is_support & ~is_bounded), np.flatnonzero(is_bounded)
     margins = fit.margins.copy()
     if len(free) == 0:
@@ -140,15 +145,16 @@ def radius_margin_bound(estimator: Any, X: Any, y: Any, sample_weight: Any = Non
 
     Parameters
     ----------
-    estimator : SVC
-        Fitted on two classes, with its parameters unchanged.
+    estimator : SVC or NuSVC
+        Fitted on two classes, with its parameters unchanged. A NuSVC counts as the SVC with
+        C = `C_`.
     X, y, sample_weight
         What it was fitted on.
 
     Raises
     ------
     TypeError
-        If the estimator is not an SVC.
+        If the estimator is neither.
     NotFittedError, ValueError
         If it is not fitted, has more classes, a given kernel matrix, or was not fitted on `X`.
 
@@ -165,7 +171,7 @@ def radius_margin_bound(estimator: Any, X: Any, y: Any, sample_weight: Any = Non
     slack = 0.0
     if estimator._has_squared_hinge:
         K[np.diag_indices_from(K)] += 0.5 / np.where(counts, upper, np.inf)
-    elif math.isfinite(estimator.C):
+    elif math.isfinite(_penalty_of(estimator)):
         slack = float(np.maximum(0.0, 1.0 - fit.margins[counts]).sum())
     squared_radius = _squared_radius(K[np.ix_(counts, counts)])
     return (4.0 * squared_radius * float(fit.alpha.sum()) + slack) / int(counts.sum())
@@ -179,8 +185,7 @@ class _Fit(NamedTuple):
 
 
 def _checked_fit(estimator: Any, X: Any, y: Any, caller: str) -> _Fit:
-    if getattr(estimator, "_svm_type", None) != "c_svc":
-        raise TypeError(f"estimator must be an SVC, got {type(estimator).__name__}")
+    require(estimator, caller, (SVC, NuSVC), "a fitted SVC or NuSVC of two classes")
     margins = functional_margin(X, y, estimator)
     if estimator._kernel_params.type == "precomputed":
         raise ValueError("the bound needs the samples, and the kernel matrix was given")
@@ -193,13 +198,17 @@ def _checked_fit(estimator: Any, X: Any, y: Any, caller: str) -> _Fit:
     return _Fit(_validation.check_matrix(X, caller), signs, margins, alpha)
 
 
+def _penalty_of(estimator: SVC | NuSVC) -> float:
+    return float(estimator.C_[0] if isinstance(estimator, NuSVC) else estimator.C)
+
+
 def _upper_bounds(
     estimator: Any, signs: NDArray[np.float64], sample_weight: Any
 ) -> NDArray[np.float64]:
     weight = _validation.check_sample_weight(sample_weight, len(signs))
     codes = (signs > 0.0).astype(np.int64)
     return _validation.upper_bounds(
-        estimator.C, estimator.class_weight_, codes, weight, estimator.classes_
+        _penalty_of(estimator), estimator.class_weight_, codes, weight, estimator.classes_
     )
 
 

@@ -9,9 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin import _validation
+from maxmargin._base import BaseEstimator, Classifier, Regressor
 from maxmargin._sparse import CsrMatrix, Matrix, product
 from maxmargin._wording import shown
 from maxmargin.diagnostics._expansion import expansion
+from maxmargin.diagnostics._supported import is_estimator, require
+from maxmargin.linear_regression import LinearSVR
+from maxmargin.one_class import OneClassSVM
+from maxmargin.regression import NuSVR
+
+_CLASSIFIER = "a fitted classifier of two classes"
 
 
 def functional_margin(X: Any, y: Any, separator: Any, b: float = 0.0) -> NDArray[np.float64]:
@@ -23,8 +30,8 @@ def functional_margin(X: Any, y: Any, separator: Any, b: float = 0.0) -> NDArray
     y : array-like of shape (n_samples,)
         Labels of two classes. The greater label is the positive one; for an estimator that is
         `classes_[1]`.
-    separator : fitted binary estimator, or array-like of shape (n_features,)
-        The estimator whose `decision_function` is f, or the weights w of f(x) = w.x + b.
+    separator : fitted classifier of two classes, or array-like of shape (n_features,)
+        The classifier whose `decision_function` is f, or the weights w of f(x) = w.x + b.
     b : float, default=0.0
         The offset that goes with w.
 
@@ -35,22 +42,29 @@ def functional_margin(X: Any, y: Any, separator: Any, b: float = 0.0) -> NDArray
 
     Raises
     ------
+    TypeError
+        If the separator is an estimator, but no classifier.
     ValueError
         If the data are not valid or not of the separator's two classes.
     NotFittedError
-        If the separator is an estimator that is not fitted.
+        If the separator is a classifier that is not fitted.
     """
-    if hasattr(separator, "decision_function"):
+    return _functional_margin(X, y, separator, b, "functional_margin")
+
+
+def _functional_margin(
+    X: Any, y: Any, separator: Any, b: float, caller: str
+) -> NDArray[np.float64]:
+    if is_estimator(separator):
+        _require_classifier(separator, caller, f"{_CLASSIFIER}, or the weights w")
         values = np.asarray(separator.decision_function(X), dtype=np.float64)
-        if len(separator.classes_) != 2:
-            raise ValueError(f"margins need two classes, got {separator.classes_.tolist()}")
+        _require_two(separator.classes_)
         margins: NDArray[np.float64] = values * _signs_for(y, separator.classes_, len(values))
         return margins
-    matrix = _validation.check_matrix(X, "functional_margin")
-    w, offset = _separator(separator, b, matrix.shape[1])
-    codes, classes = _validation.check_labels(y, matrix.shape[0], "functional_margin")
-    if len(classes) != 2:
-        raise ValueError(f"margins need two classes, got {classes.tolist()}")
+    matrix = _validation.check_matrix(X, caller)
+    w, offset = _separator(separator, b, matrix.shape[1], caller)
+    codes, classes = _validation.check_labels(y, matrix.shape[0], caller)
+    _require_two(classes)
     signs = 2.0 * codes - 1.0
     return signs * (product(matrix, w[:, np.newaxis])[:, 0] + offset)
 
@@ -59,9 +73,10 @@ def geometric_margin(X: Any, y: Any, separator: Any, b: float = 0.0) -> NDArray[
     """Return y_i f(x_i) / ||w|| of every sample: its signed distance from the boundary.
 
     For a kernel machine the distance is that in feature space, ||w||^2 = beta' K beta. Parameters
-    and errors are those of `functional_margin`; a separator with w = 0 is an error as well.
+    and errors are those of `functional_margin`; a separator with w = 0 is an error as well, and so
+    is a machine whose kernel matrix was given, and a kernel machine of another package.
     """
-    margin = functional_margin(X, y, separator, b)
+    margin = _functional_margin(X, y, separator, b, "geometric_margin")
     return margin / _norm_of(separator)
 
 
@@ -70,26 +85,62 @@ def margin_width(estimator: Any) -> float:
 
     Parameters
     ----------
-    estimator : SVC or NuSVC
-        Fitted on two classes.
+    estimator : fitted classifier of two classes
+        Of a kernel machine it is the width in feature space.
 
     Raises
     ------
+    TypeError
+        If the estimator is no classifier.
+    NotFittedError
+        If it is not fitted.
     ValueError
-        If there are more classes, or w = 0.
+        If there are more classes, w = 0, or the kernel matrix was given.
     """
-    estimator._check_fitted()
-    if len(estimator.classes_) != 2:
-        raise ValueError(f"margins need two classes, got {estimator.classes_.tolist()}")
+    require(estimator, "margin_width", (Classifier,), _CLASSIFIER)
+    _require_two(estimator.classes_)
     return 2.0 / _norm_of(estimator)
 
 
 def slacks(X: Any, y: Any, estimator: Any) -> NDArray[np.float64]:
-    """Return max(0, 1 - y_i f(x_i)) of every sample; it is a margin error where that is above 0.
+    """Return by how much every sample violates what the machine asks of it, at least 0.
 
-    Parameters and errors are those of `functional_margin` with an estimator.
+    - A classifier asks for y_i f(x_i) >= 1: the slack is max(0, 1 - y_i f(x_i)), and the sample a
+      margin error where it is above 0.
+    - A regression asks for |y_i - f(x_i)| <= epsilon: max(0, |y_i - f(x_i)| - epsilon), with the
+      `epsilon` of `SVR` and `LinearSVR` and the `epsilon_` that a `NuSVR` found.
+    - A `OneClassSVM` asks for w.phi(x_i) >= rho: max(0, rho - w.phi(x_i)).
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,)
+        Labels of the classifier's two classes, or targets; ignored for a `OneClassSVM`.
+    estimator : fitted classifier of two classes, SVR, NuSVR, LinearSVR or OneClassSVM
+
+    Returns
+    -------
+    ndarray of float64, shape (n_samples,)
+
+    Raises
+    ------
+    TypeError
+        If the estimator is none of these.
+    NotFittedError
+        If it is not fitted.
+    ValueError
+        If the data are not valid or not of the classifier's two classes, or a regression comes from
+        a file, which does not hold epsilon.
     """
-    return np.maximum(0.0, 1.0 - functional_margin(X, y, estimator))
+    wording = f"{_CLASSIFIER}, SVR, NuSVR, LinearSVR or OneClassSVM"
+    require(estimator, "slacks", (Classifier, Regressor, OneClassSVM), wording)
+    if isinstance(estimator, OneClassSVM):
+        return np.maximum(0.0, -estimator.decision_function(X))
+    if isinstance(estimator, Regressor):
+        values = estimator.predict(X)
+        targets = _validation.check_targets(y, len(values), "slacks")
+        return np.maximum(0.0, np.abs(targets - values) - _epsilon_of(estimator))
+    return np.maximum(0.0, 1.0 - _functional_margin(X, y, estimator, 0.0, "slacks"))
 
 
 def mistake_bound(X: Any, y: Any, w: Any, b: float = 0.0) -> float:
@@ -106,6 +157,8 @@ def mistake_bound(X: Any, y: Any, w: Any, b: float = 0.0) -> float:
 
     Raises
     ------
+    TypeError
+        If w is an estimator; pass its weights.
     ValueError
         If the data are not valid, or (w, b) does not separate them.
 
@@ -115,7 +168,7 @@ def mistake_bound(X: Any, y: Any, w: Any, b: float = 0.0) -> float:
        Theory of Automata (1962), Theorem 1.
     """
     matrix = _validation.check_matrix(X, "mistake_bound")
-    w, b = _separator(w, b, matrix.shape[1])
+    w, b = _separator(w, b, matrix.shape[1], "mistake_bound")
     least = float(functional_margin(matrix, y, w, b).min())
     if least <= 0.0:
         raise ValueError(
@@ -127,25 +180,55 @@ def mistake_bound(X: Any, y: Any, w: Any, b: float = 0.0) -> float:
 
 def _norm_of(separator: Any) -> float:
     """Return ||w||, which must not be 0."""
-    if not hasattr(separator, "decision_function"):
+    if not is_estimator(separator):
         norm = float(np.linalg.norm(np.asarray(separator, dtype=np.float64)))
     elif hasattr(separator, "coef_"):
         norm = float(np.linalg.norm(separator.coef_))
-    else:
+    elif isinstance(separator, BaseEstimator):
         norm = _norm_in_feature_space(separator)
+    else:
+        raise TypeError(f"||w|| is that of maxmargin's kernel machines, got {separator!r}")
     if norm == 0.0:
         raise ValueError("the separator has w = 0: there is no boundary to measure a distance from")
     return norm
 
 
 def _norm_in_feature_space(estimator: Any) -> float:
+    if estimator._kernel_params.type == "precomputed":
+        raise ValueError("||w|| needs the support vectors, and the kernel matrix was given")
     beta = np.ravel(estimator._dual_coef)
     vectors = estimator._support_vectors
     squared_norm = float(beta @ expansion(estimator, vectors, vectors, beta))
     return math.sqrt(max(0.0, squared_norm))
 
 
-def _separator(w: Any, b: Any, n_features: int) -> tuple[NDArray[np.float64], float]:
+def _epsilon_of(estimator: Any) -> float:
+    """Return half the width of the tube of a regression."""
+    if isinstance(estimator, LinearSVR):
+        return float(estimator.epsilon)
+    if not hasattr(estimator, "support_"):
+        raise ValueError("a model from a file does not tell the epsilon of its tube")
+    return float(estimator.epsilon_ if isinstance(estimator, NuSVR) else estimator.epsilon)
+
+
+def _require_classifier(separator: Any, caller: str, wording: str) -> None:
+    """Refuse an estimator that is no classifier.
+
+    One of another package is known by `classes_` and `decision_function`.
+    """
+    is_like_one = hasattr(separator, "classes_") and hasattr(separator, "decision_function")
+    if isinstance(separator, BaseEstimator) or not is_like_one:
+        require(separator, caller, (Classifier,), wording)
+
+
+def _require_two(classes: NDArray[Any]) -> None:
+    if len(classes) != 2:
+        raise ValueError(f"margins need two classes, got {classes.tolist()}")
+
+
+def _separator(w: Any, b: Any, n_features: int, caller: str) -> tuple[NDArray[np.float64], float]:
+    if is_estimator(w):
+        raise TypeError(f"{caller} takes the weights w, got {type(w).__name__}")
     weights = np.asarray(w, dtype=np.float64)
     if weights.shape != (n_features,) or not np.isfinite(weights).all():
         raise ValueError(

@@ -14,6 +14,10 @@ from maxmargin._certificate import Certificate, combined
 from maxmargin._one_vs_one import pair_coefficients, pairs_of
 from maxmargin._sparse import Matrix, take_rows
 from maxmargin.diagnostics._expansion import expansion
+from maxmargin.diagnostics._supported import require
+from maxmargin.one_class import OneClassSVM
+from maxmargin.regression import SVR, NuSVR
+from maxmargin.svm import SVC, NuSVC
 
 
 def certificate(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Certificate:
@@ -34,14 +38,15 @@ def certificate(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None
     ------
     TypeError
         If the estimator is none of these.
+    NotFittedError
+        If it is not fitted.
     ValueError
         If the data are not those that the estimator was fitted on, as far as shapes and classes
         tell, if the kernel matrix was given, or if the model came from a file, which does not say
         which rows are support vectors.
     """
-    estimator._check_fitted()
-    if not hasattr(estimator, "_svm_type"):
-        raise TypeError(f"estimator must be a kernel machine, got {type(estimator).__name__}")
+    wording = "a fitted SVC, NuSVC, SVR, NuSVR or OneClassSVM"
+    require(estimator, "certificate", (SVC, NuSVC, SVR, NuSVR, OneClassSVM), wording)
     if estimator._kernel_params.type == "precomputed":
         raise ValueError("the certificate of a precomputed kernel cannot be recomputed from X")
     if not hasattr(estimator, "support_"):

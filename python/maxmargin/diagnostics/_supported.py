@@ -1,0 +1,29 @@
+"""Which estimators a diagnostic is defined for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from maxmargin._base import BaseEstimator
+
+
+def require(
+    estimator: Any, caller: str, classes: tuple[type[BaseEstimator], ...], wording: str
+) -> None:
+    """Refuse an estimator that is of none of the classes, or not fitted.
+
+    Raises
+    ------
+    TypeError
+        If it is of none; the message says by `wording` what the diagnostic takes.
+    NotFittedError
+        If it is not fitted.
+    """
+    if not isinstance(estimator, classes):
+        raise TypeError(f"{caller} takes {wording}, got {type(estimator).__name__}")
+    estimator._check_fitted()
+
+
+def is_estimator(separator: Any) -> bool:
+    """Return whether it is an estimator, of this package or another, rather than weights."""
+    return hasattr(separator, "predict")
