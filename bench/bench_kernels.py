@@ -84,17 +84,20 @@ def test_other_kernels(benchmark, figures, quick, fma_peak, target, kernel):
     block(benchmark, figures, target, A, B, params, fma_peak(target, np.float32))
 
 
-@pytest.mark.parametrize("composition", ["rbf", "rbf + poly", "rbf * poly"])
+@pytest.mark.parametrize("composition", ["rbf", "poly", "rbf + poly", "rbf * poly"])
 @pytest.mark.parametrize("d", [3, 20])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("target", TARGETS)
 def test_composed(benchmark, figures, quick, fma_peak, target, dtype, d, composition):
     A, B = rows(quick, d, dtype)
-    rbf = _core.KernelParams("rbf", gamma=0.5 / d)
-    poly = _core.KernelParams("poly", gamma=1 / d, coef0=1.0, degree=3)
-    params = rbf
-    if composition != "rbf":
-        params = _core.KernelParams.composed([(rbf, 1.0), (poly, 0.5), composition[4]])
+    parts = {
+        "rbf": _core.KernelParams("rbf", gamma=0.5 / d),
+        "poly": _core.KernelParams("poly", gamma=1 / d, coef0=1.0, degree=3),
+    }
+    params = parts.get(composition)
+    if params is None:
+        steps = [(parts["rbf"], 1.0), (parts["poly"], 0.5), composition[4]]
+        params = _core.KernelParams.composed(steps)
     block(benchmark, figures, target, A, B, params, fma_peak(target, dtype))
 
 
