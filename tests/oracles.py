@@ -147,6 +147,14 @@ def solve_c_svc(K, y, upper, iterations=200):
 # -- problems --------------------------------------------------------------------------------------
 
 
+def conflicting_duplicates():
+    """Points five times each, the copies with labels of their own."""
+    X = np.repeat([[0, 0], [1, 0], [0, 1], [1, 1.0]], 5, axis=0)
+    y = np.tile([1, 1, 1, -1, -1], 4)
+    y[15:] *= -1
+    return X, y
+
+
 def two_classes(n=80, d=4, seed=0):
     """A noisy problem with a curved boundary."""
     r = rng(seed)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from formulation_cases import MAKE, data, values_of
 from maxmargin import (
     SVR,
     ConvergenceWarning,
@@ -17,23 +18,73 @@ from maxmargin import (
     NuSVR,
     OneClassSVM,
 )
-from oracles import rng, two_classes
-
-MAKE = {
-    "NuSVC": lambda **k: NuSVC(nu=0.5, **k),
-    "SVR": lambda **k: SVR(**k),
-    "NuSVR": lambda **k: NuSVR(**k),
-    "OneClassSVM": lambda **k: OneClassSVM(nu=0.5, **k),
-}
+from oracles import conflicting_duplicates, two_classes
 
 
-def data(name, n=40, d=6):
-    X = rng(0).normal(size=(n, d))
-    return X, (X[:, 0] > 0).astype(int) if name == "NuSVC" else X[:, 0] + X[:, 1] ** 2
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_matrix])
+@pytest.mark.parametrize(
+    ("name", "kernel"),
+    [*[(name, "rbf") for name in MAKE], *[(name, "linear") for name in MAKE if name != "NuSVC"]],
+)
+def test_b01_copies_with_targets_of_their_own_are_weights(name, kernel, container):
+    X, y = conflicting_duplicates()
+    distinct, counts = np.unique(np.c_[X, y], axis=0, return_counts=True)
+    assert len(distinct) == 8
+    Z, t = distinct[:, :2], distinct[:, 2]
+    params = {"kernel": kernel, "gamma": 1.0, "tol": 1e-9}
+    if name == "NuSVC":  # nu must be above the share of the copies in conflict
+        params["nu"] = 0.85
+    copies = MAKE[name](**params).fit(container(X), y)
+    merged = MAKE[name](**params).fit(container(Z), t, sample_weight=counts)
+    assert copies.certificate_.converged
+    assert copies.certificate_.dual_objective == pytest.approx(
+        merged.certificate_.dual_objective, rel=1e-6
+    )
+    np.testing.assert_allclose(values_of(copies, X), values_of(merged, X), atol=1e-5)
 
 
-def values_of(model, X):
-    return model.predict(X) if isinstance(model, (SVR, NuSVR)) else model.decision_function(X)
+@pytest.mark.parametrize("nu", [0.5, 0.85, 0.9])
+def test_b01_copies_that_no_line_tells_apart_leave_a_nu_svc_no_margin(nu):
+    X, y = conflicting_duplicates()
+    with pytest.raises(ValueError, match="margin is 0"):
+        NuSVC(nu=nu, kernel="linear").fit(X, y)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_matrix])
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_b02_all_rows_equal(kernel, container):
+    X, y = container(np.full((6, 3), 2.5)), np.array([1, -1, 1, -1, 1, 1])
+    with pytest.raises(ValueError, match="margin is 0"):
+        NuSVC(nu=0.5, kernel=kernel).fit(X, y)
+    # The constant of least loss is the median of the targets, up to epsilon.
+    z = np.array([1.0, 2.0, 3.0, 4.0, 9.0, 9.0])
+    tube = SVR(kernel=kernel, epsilon=0.1, tol=1e-9).fit(X, z)
+    assert 3.1 - 1e-6 <= tube.predict(X)[0] <= 3.9 + 1e-6
+    found = NuSVR(kernel=kernel, nu=0.5, tol=1e-9).fit(X, z)
+    one = OneClassSVM(kernel=kernel, nu=0.5).fit(X)
+    for values in (tube.predict(X), found.predict(X), one.decision_function(X)):
+        assert np.isfinite(values).all()
+        assert (values == values[0]).all()
+    assert one.decision_function(X)[0] == pytest.approx(0.0, abs=1e-9)
+    loss = lambda c, epsilon: np.maximum(0, np.abs(z - c) - epsilon).sum()  # noqa: E731
+    best = min(
+        0.5 * 6 * epsilon + loss(c, epsilon)
+        for c in np.linspace(0, 10, 101)
+        for epsilon in np.linspace(0, 5, 51)
+    )
+    primal = 0.5 * 6 * found.epsilon_ + loss(found.predict(X)[0], found.epsilon_)
+    assert primal == pytest.approx(best, abs=1e-6)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_matrix])
+@pytest.mark.parametrize("name", MAKE)
+def test_b02_a_constant_column_changes_nothing(name, container):
+    X, y = data(name, n=30, d=2)
+    Z = np.c_[X, np.full(30, 7.0)]
+    plain = MAKE[name](gamma=0.5, tol=1e-8).fit(container(X), y)
+    more = MAKE[name](gamma=0.5, tol=1e-8).fit(container(Z), y)
+    found, expected = values_of(more, container(Z)), values_of(plain, container(X))
+    np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
 def test_b03_one_class_is_refused_by_classifiers_only():
@@ -78,6 +129,21 @@ def test_b09_an_indefinite_kernel_ends(name):
     assert np.isfinite(values_of(model, X)).all()
     if name == "OneClassSVM":
         assert set(model.predict(X)) <= {-1, 1}
+
+
+def test_b12_class_weights_of_nu_svc_go_to_their_class():
+    X, y = two_classes(60)
+    factors = {-1: 0.4, 1: 1.6}
+    known = NuSVC(nu=0.2, gamma=0.5, tol=1e-8).fit(
+        X, y, sample_weight=np.where(y > 0, factors[1], factors[-1])
+    )
+    for names in ((-1, 1), (1, 0), ("b", "a")):  # of the classes -1 and 1
+        weight = {names[0]: factors[-1], names[1]: factors[1]}
+        labels = np.where(y > 0, names[1], names[0])
+        model = NuSVC(nu=0.2, gamma=0.5, tol=1e-8, class_weight=weight).fit(X, labels)
+        sign = 1.0 if names[1] > names[0] else -1.0
+        found = sign * model.decision_function(X)
+        np.testing.assert_allclose(found, known.decision_function(X), atol=1e-6)
 
 
 @pytest.mark.parametrize("name", MAKE)

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from maxmargin import SVC
 from oracles import (
     check_binary,
+    conflicting_duplicates,
     dual_objective,
     kernel,
     rng,
@@ -21,13 +22,6 @@ from oracles import (
 )
 
 # -- degenerate data -------------------------------------------------------------------------------
-
-
-def conflicting_duplicates():
-    X = np.repeat([[0, 0], [1, 0], [0, 1], [1, 1.0]], 5, axis=0)
-    y = np.tile([1, 1, 1, -1, -1], 4)
-    y[15:] *= -1
-    return X, y
 
 
 def test_duplicated_points_with_conflicting_labels():
