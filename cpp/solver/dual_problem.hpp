@@ -42,6 +42,10 @@ struct DualProblem {
   }
 };
 
+// A variable so near to a bound, as a share of the largest variables, is there but for the rounding
+// of the sums that took it there.
+inline constexpr double kDust = 64 * std::numeric_limits<double>::epsilon();
+
 struct SolverOptions {
   double tol = 1e-3;
   index_t max_iter = -1; // pair steps; -1 is default_max_iter

@@ -42,6 +42,12 @@ template <Real T> void BlockProblem<T>::borrow(const T* matrix, index_t size) {
   kernel = matrix;
 }
 
+double largest_magnitude(const BlockVariables& block) {
+  double largest = 0.0;
+  for (index_t t = 0; t < block.n; ++t) largest = std::max(largest, std::abs(block.beta[t]));
+  return largest;
+}
+
 template <Real T>
 index_t solve_block(BlockProblem<T>& block, double tol, index_t max_iter, Control& control) {
   const simd::RealTable<T>& table = simd::real_table<T>(simd::active_table());
@@ -56,6 +62,7 @@ index_t solve_block(BlockProblem<T>& block, double tol, index_t max_iter, Contro
     ends[g] = simd::active_table().select_first(views[g]);
   }
   double* beta = block.beta.data();
+  double largest = largest_magnitude(block);
   index_t n_iter = 0;
   while (n_iter < max_iter) {
     const std::size_t worst =
@@ -82,11 +89,18 @@ index_t solve_block(BlockProblem<T>& block, double tol, index_t max_iter, Contro
     }
     if (!(curvature > 0.0)) curvature = simd::kTau;
     const double newton = (up + block.gradient[j]) / curvature;
-    const double step = std::min({newton, room_i, room_j});
+    double step = std::min({newton, room_i, room_j});
+    // Exactly on the bound, not beside it by rounding: the bound decides which set the variable is
+    // in. Less than twice the step still lowers the objective.
+    const auto lands = [&, least = step](double room) {
+      return room - least <= kDust * largest && room < 2.0 * least;
+    };
+    const bool lands_i = lands(room_i), lands_j = lands(room_j);
+    if (lands_i != lands_j) step = lands_i ? room_i : room_j;
     const double before_i = beta[i], before_j = beta[j];
-    // Exactly on the bound, not beside it: the bound decides which set the variable is in.
-    beta[i] = step == room_i ? block.upper[i] : before_i + step;
-    beta[j] = step == room_j ? block.lower[j] : before_j - step;
+    beta[i] = lands_i ? block.upper[i] : before_i + step;
+    beta[j] = lands_j ? block.lower[j] : before_j - step;
+    largest = std::max({largest, std::abs(beta[i]), std::abs(beta[j])});
     if (beta[i] == before_i && beta[j] == before_j) break;
     block.travel += 2.0 * std::abs(step);
     for (std::size_t g = 0; g < n_groups; ++g) {

@@ -36,6 +36,8 @@ template <Real T> class BlockProblem : public BlockVariables {
   const T* kernel = nullptr; // own or borrowed
 };
 
+double largest_magnitude(const BlockVariables& block); // of its beta
+
 // Sequential minimal optimisation on the block: the pair of the most violating variable and the
 // partner that promises the largest decrease moves to the minimum along its direction or to the
 // first bound (Fan, Chen and Lin, JMLR 2005, algorithm 2, in signed form), until the block's

@@ -77,6 +77,7 @@ template <Real T> bool NewtonStep::take(BlockProblem<T>& block) {
     hold(static_cast<index_t>(blocking), step[blocking]);
   }
   if (std::all_of(step.begin(), step.end(), [](double d) { return d == 0.0; })) return false;
+  settle(block, step);
   balance(block, step);
   apply(block, step);
   return true;
@@ -165,11 +166,22 @@ bool NewtonStep::find_target(Vector& target) const {
   return std::all_of(target.begin(), target.end(), [](double d) { return std::isfinite(d); });
 }
 
-// What rounding left of a group's sum goes to the variable with the most room.
+// Takes a variable that rounding alone keeps from a bound there.
+void NewtonStep::settle(const BlockVariables& block, Vector& step) const {
+  const double dust = kDust * largest_magnitude(block);
+  for (std::size_t k = 0; k < free_.size(); ++k) {
+    const index_t t = free_[k];
+    const double at = block.beta[t] + step[k];
+    if (step[k] < 0.0 && at - block.lower[t] <= dust) step[k] = block.lower[t] - block.beta[t];
+    if (step[k] > 0.0 && block.upper[t] - at <= dust) step[k] = block.upper[t] - block.beta[t];
+  }
+}
+
+// What rounding left of a group's sum goes to the variable with the most room, if one has any.
 void NewtonStep::balance(const BlockVariables& block, Vector& step) const {
   for (const Group& group : groups_) {
-    index_t widest = group.begin;
-    double most_room = -1.0;
+    index_t widest = -1;
+    double most_room = kDust * largest_magnitude(block);
     for (index_t k = group.begin; k < group.end; ++k) {
       const index_t t = free_[k];
       const double at = block.beta[t] + step[k];
@@ -179,7 +191,7 @@ void NewtonStep::balance(const BlockVariables& block, Vector& step) const {
         widest = k;
       }
     }
-    step[widest] -= sum_over(group, step);
+    if (widest >= 0) step[widest] -= sum_over(group, step);
   }
 }
 
@@ -189,11 +201,10 @@ template <Real T> void NewtonStep::apply(BlockProblem<T>& block, const Vector& s
     const index_t t = free_[k];
     rows.push_back(block.kernel + t * block.stride);
     block.travel += std::abs(step[k]);
-    block.beta[t] = std::clamp(block.beta[t] + step[k], block.lower[t], block.upper[t]);
-  }
-  for (std::size_t i = 0; i < held_.size(); ++i) {
-    const index_t t = free_[held_[i]];
-    block.beta[t] = held_at_[i] > 0.0 ? block.upper[t] : block.lower[t];
+    double& beta = block.beta[t];
+    const bool rises_to_bound = step[k] >= block.upper[t] - beta;
+    const bool falls_to_bound = step[k] <= block.lower[t] - beta;
+    beta = rises_to_bound ? block.upper[t] : falls_to_bound ? block.lower[t] : beta + step[k];
   }
   simd::real_table<T>(simd::active_table())
       .add_rows(rows.data(), step.data(), static_cast<index_t>(rows.size()), block.gradient.data(),

@@ -33,6 +33,7 @@ class NewtonStep {
   template <Real T> bool factor(const BlockProblem<T>& block);
   bool find_target(Vector& target) const;
   void hold(index_t k, double at);
+  void settle(const BlockVariables& block, Vector& step) const;
   void balance(const BlockVariables& block, Vector& step) const;
   double sum_over(const Group& group, const Vector& v) const;
   template <Real T> void apply(BlockProblem<T>& block, const Vector& step) const;
