@@ -17,7 +17,7 @@ from maxmargin import (
     OneClassSVM,
     diagnostics,
 )
-from oracles import beta_of, rng, two_classes
+from oracles import beta_of, primal_objective, rng, two_classes
 
 # -- bounds of nu, edges, errors -------------------------------------------------------------------
 
@@ -48,7 +48,7 @@ def test_nu_beyond_its_bound_is_refused_with_the_bound():
 def test_a_nu_at_which_the_margin_vanishes_is_told_of(n, name):
     r = rng(0)
     X, y = r.normal(size=(n, 2)), np.arange(n) % 2
-    with pytest.raises(ValueError, match=r"the margin is 0: .* a larger nu may help"):
+    with pytest.raises(ValueError, match=r"the margin is 0: .* a larger nu may help, .* 1$"):
         NuSVC(kernel=name, degree=2, nu=0.3).fit(X, y)
     with pytest.warns(ConvergenceWarning, match=r"NuSVC stopped .* a greater nu"):
         model = NuSVC(nu=0.6, max_iter=3).fit(X, y)
@@ -60,8 +60,55 @@ def test_nu_1_of_balanced_classes_works():
     model = NuSVC(kernel="linear", nu=1.0).fit(X, y)
     assert np.isfinite(model.decision_function(X)).all()
     assert (model.predict(X) == y).all()
-    with pytest.raises(ValueError, match="the margin is 0"):
-        NuSVC(kernel="linear", nu=1.0).fit(np.ones((4, 2)), y)
+    model = NuSVC(kernel="linear", nu=1.0).fit(np.ones((4, 2)), y)
+    np.testing.assert_array_equal(model.decision_function(X), np.zeros(4))
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize(
+    ("X", "y"),
+    [
+        ([0.0, 0.1, -1.0, 1.0, 2.0, -2.0], [1, 1, -1, -1, -1, -1]),
+        ([0.0, -1.0, 1.0], [1, -1, -1]),
+        (np.r_[np.zeros(100), np.linspace(-1.0, 1.0, 300)], np.repeat([1, -1], [100, 300])),
+    ],
+)
+def test_no_margin_at_the_largest_nu_is_the_constant_of_the_heavier_class(X, y, sign):
+    """It is a solution of the C-SVC with any C, as the objectives prove."""
+    X, y = np.c_[X], sign * np.array(y)
+    largest = 2 * min((y > 0).mean(), (y < 0).mean())
+    for nu in (largest, np.nextafter(largest, 0)):
+        model = NuSVC(kernel="linear", nu=nu, tol=1e-6).fit(X, y)
+        assert model.certificate_.converged
+        assert model.C_[0] == 1.0
+        np.testing.assert_allclose(model.decision_function([[-9.0], [9.0]]), -sign, atol=1e-5)
+        beta, b = beta_of(model, len(y)), model.intercept_[0]
+        same = SVC(kernel="linear", C=1.0, tol=1e-6).fit(X, y)
+        assert primal_objective(X @ X.T, y, beta, b, np.ones(len(y))) == pytest.approx(
+            same.certificate_.primal_objective, rel=1e-6
+        )
+    with pytest.raises(ValueError, match=rf"feasible one being {float(largest)!r}$"):
+        NuSVC(kernel="linear", nu=0.99 * largest).fit(X, y)
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_the_largest_nu_gives_a_finite_model(seed):
+    r = rng(seed)
+    few, many, d = r.integers(1, 20), r.integers(20, 60), r.integers(1, 4)
+    X = r.normal(size=(few + many, d)) * 10.0 ** r.integers(-3, 3)
+    y = np.repeat([1.0, -1.0] if seed % 2 else [-1.0, 1.0], [few, many])
+    params = [{"kernel": "linear"}, {"gamma": "scale"}, {"kernel": "poly", "degree": 2}][seed % 3]
+    largest = 2 * few / (few + many)
+    for nu in (largest, np.nextafter(largest, 0), largest * (1 - 1e-13)):
+        model = NuSVC(nu=nu, tol=1e-6, **params).fit(X, y)
+        values = model.decision_function(X)
+        assert model.certificate_.converged
+        beta, C = beta_of(model, len(y)), model.C_[0]
+        np.testing.assert_allclose(y[y == y[0]] * beta[y == y[0]], C, rtol=1e-12)
+        # The gap of the C-SVC with the C it names, by values of f and sums alone.
+        square = beta @ (values - model.intercept_[0])
+        primal = 0.5 * square + C * np.maximum(0.0, 1.0 - y * values).sum()
+        assert primal == pytest.approx(np.abs(beta).sum() - 0.5 * square, rel=1e-5)
 
 
 @pytest.mark.parametrize("nu", [0.5, 0.02, 1e-3])

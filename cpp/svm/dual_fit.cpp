@@ -19,6 +19,8 @@ constexpr double kToleranceShare = 3e-4;
 constexpr double kMostError = 5e-4;
 constexpr index_t kUsualSupport = 1000;
 
+constexpr std::size_t kScaleSamples = 8; // of the diagonal
+
 template <Real T> std::unique_ptr<KernelRows<T>> kernel_rows(const KernelSource& source) {
   const KernelOptions& options = source.options;
   if (options.whole_matrix == nullptr)
@@ -93,6 +95,20 @@ Certificate DualFit::certify(const std::function<Objectives()>& evaluate) {
   certificate_.stop_reason = solution_.stop_reason;
   certificate_.seconds = control_.seconds() - begin_;
   return certificate_;
+}
+
+double DualFit::value_scale() const {
+  std::vector<index_t> support;
+  for (std::size_t i = 0; i < solution_.beta.size(); ++i)
+    if (solution_.beta[i] != 0.0) support.push_back(static_cast<index_t>(i));
+  const std::size_t n = std::min(kScaleSamples, support.size());
+  double largest = 0.0;
+  for (std::size_t k = 0; k < n; ++k) {
+    const index_t row[] = {support[k * support.size() / n]};
+    const double one[] = {1.0};
+    largest = std::max(largest, std::abs(exact_.evaluate(row, row, one).front()));
+  }
+  return largest;
 }
 
 // Errors of the kernel values add up like a random walk, in K beta and again in the sums over it,

@@ -48,6 +48,10 @@ class DualFit {
     return ridge_.empty() ? with_ridge : with_ridge - ridge_[i] * solution_.beta[i];
   }
 
+  // The largest kernel value, from the diagonal at some support vectors: what rounding errors of
+  // the gradient are in proportion to.
+  double value_scale() const;
+
   // The certificate, with the objectives that `evaluate` finds at this fit. It may be called twice:
   // where the rounding of float32 values could show in its result, exact gradients are put in place
   // for the support vectors, which make up the objectives and the levels.

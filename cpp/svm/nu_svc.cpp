@@ -1,6 +1,7 @@
 #include "svm/nu_svc.hpp"
 
 #include "base/error.hpp"
+#include "model/text.hpp"
 #include "svm/start.hpp"
 
 #include <algorithm>
@@ -16,6 +17,10 @@ constexpr int kMostRounds = 4;
 constexpr double kAim = 0.8;
 constexpr index_t kFurtherSteps = 10;
 constexpr index_t kFewSteps = 50000;
+constexpr double kMuchLess = 1e-3; // of a tolerance that left the sign of r open
+
+// A nu so near to the largest feasible one is that, but for rounding.
+constexpr double kSameNu = 1e-12;
 
 DualProblem dual_of(std::span<const double> y, std::span<const double> C, double sum,
                     index_t second_group) {
@@ -33,10 +38,30 @@ DualProblem dual_of(std::span<const double> y, std::span<const double> C, double
   return problem;
 }
 
-void require_margin(bool condition) {
-  require(condition,
-          "the margin is 0: at this nu the classes cannot be told apart; a larger nu may "
-          "help");
+[[noreturn]] void throw_no_margin(double largest_nu) {
+  std::string message = "the margin is 0: at this nu the classes cannot be told apart; a larger nu "
+                        "may help, the largest feasible one being ";
+  append_real(message, largest_nu);
+  throw InvalidArgument(message);
+}
+
+// The r and the rho of the problem before it is divided by r.
+struct Margin {
+  double r = 0.0, rho = 0.0;
+};
+
+// On the margin, y_i f(x_i) = r makes the gradient rho + r for y_i = 1 and rho - r for the others.
+Margin margin_of(const DualFit& fit) {
+  const double above = fit.level(0), below = fit.level(1);
+  return {0.5 * (above - below), 0.5 * (above + below)};
+}
+
+// beta' K beta = ||w||^2
+double square_norm(const DualFit& fit) {
+  double sum = 0.0;
+  for (index_t i = 0; i < fit.problem().size(); ++i)
+    sum += fit.solution().beta[i] * fit.kernel_sum(i);
+  return sum;
 }
 
 } // namespace
@@ -47,38 +72,50 @@ Machine train_nu_svc(const KernelSource& source, std::span<const double> y,
   const auto middle = C.begin() + second_group;
   const double first = std::accumulate(C.begin(), middle, 0.0);
   const double second = std::accumulate(middle, C.end(), 0.0);
-  const double s = std::min({nu * (first + second), 2.0 * first, 2.0 * second});
+  const double largest_s = 2.0 * std::min(first, second);
+  const bool is_largest = nu * (first + second) >= (1.0 - kSameNu) * largest_s;
+  const double s = is_largest ? largest_s : nu * (first + second);
+  const auto require_margin = [&](bool condition) {
+    if (!condition) throw_no_margin(largest_s / (first + second));
+  };
   DualProblem problem = dual_of(y, C, 0.5 * s, second_group);
   SolverOptions solver = options;
   Machine machine;
   for (int round = 1;; ++round) {
     DualFit fit(problem, source, solver, control);
+    const double rounding = kDust * fit.value_scale() * s; // of the gradient, with room
+    const double violation = fit.solution().kkt_violation();
+    const bool is_last =
+        round == kMostRounds || fit.solution().stop_reason != StopReason::converged;
     double r = 0.0;
     const Certificate certificate = fit.certify([&] {
-      // On the margin, y_i f(x_i) = r makes the gradient rho + r for y_i = 1 and rho - r for the
-      // others.
-      const double above = fit.level(0), below = fit.level(1);
-      r = 0.5 * (above - below);
-      machine.rho = 0.5 * (above + below);
-      require_margin(r > 0.0);
+      const Margin margin = margin_of(fit);
+      const double square = square_norm(fit);
+      r = margin.r;
+      machine.rho = margin.rho;
+      // Neither w = 0 nor an r that the violation hides is told from no margin.
+      if (is_largest && (square <= rounding * s || (is_last && r <= std::max(violation, 0.0)))) {
+        r = 1.0;
+        machine.rho = first < second ? 1.0 : first > second ? -1.0 : 0.0;
+      }
+      require_margin(is_largest || r > rounding);
       Objectives objectives;
-      double quadratic = 0.0, losses = 0.0;
+      double losses = 0.0;
       for (std::size_t i = 0; i < y.size(); ++i) {
         if (C[i] == 0.0) continue;
-        const double beta = fit.solution().beta[i];
         const double kernel_sum = fit.kernel_sum(static_cast<index_t>(i));
-        quadratic += beta * kernel_sum;
         losses += C[i] * std::max(0.0, r - y[i] * (kernel_sum - machine.rho));
-        objectives.count(beta, C[i]);
+        objectives.count(fit.solution().beta[i], C[i]);
       }
-      objectives.dual = 0.5 * quadratic / (r * r);
-      objectives.primal = (0.5 * quadratic + losses - s * r) / (r * r);
+      const double scale = r != 0.0 ? 1.0 / (r * r) : 1.0; // 0 is never the last word
+      objectives.dual = scale * 0.5 * square;
+      objectives.primal = scale * (0.5 * square + losses - s * r);
       return objectives;
     });
     machine.certificate.add(certificate);
     machine.certificate.kkt_violation /= r;
     const bool is_stopped = certificate.stop_reason != StopReason::converged;
-    const bool is_done = machine.certificate.kkt_violation < options.tol;
+    const bool is_done = r > 0.0 && machine.certificate.kkt_violation < options.tol;
     if (is_stopped || is_done || round == kMostRounds) {
       // What did not stop at the caller's wish is as good as it gets.
       const bool is_callers_stop = certificate.stop_reason == StopReason::time_limit ||
@@ -95,7 +132,7 @@ Machine train_nu_svc(const KernelSource& source, std::span<const double> y,
       return machine;
     }
     problem.start = fit.solution().beta;
-    solver.tol = kAim * options.tol * r;
+    solver.tol = r > 0.0 ? kAim * options.tol * r : kMuchLess * solver.tol;
     solver.max_iter = std::max(kFewSteps, kFurtherSteps * machine.certificate.n_iter);
     if (options.max_iter >= 0)
       solver.max_iter = std::min(solver.max_iter, options.max_iter - machine.certificate.n_iter);

@@ -16,9 +16,14 @@ namespace maxmargin {
 // by r, so that the margin is 1: it is then the C-SVC with C = 1 / r, which is the counterpart. The
 // objectives and the violation are those of that machine: divided by r^2, and by r.
 //
+// At the largest feasible nu, all of the lighter class is at C_i. Where the mean of that class then
+// is one of the heavier class's means of at most the same bounds, w = 0, and every r >= 0 is a
+// solution, with f = -+r, the side of the heavier class. It is r = 1 that is returned, f the
+// constant of the heavier class (0 where they weigh the same): a C-SVC whatever its C.
+//
 // Columns, y and C are those of train_c_svc; the columns of y = 1 come first, and second_group is
-// where the others begin. Throws InvalidArgument where r = 0, as far as the
-// precision tells.
+// where the others begin. Throws InvalidArgument where r = 0 at another nu, as far as the precision
+// tells.
 Machine train_nu_svc(const KernelSource& source, std::span<const double> y,
                      std::span<const double> C, double nu, index_t second_group,
                      const SolverOptions& options, Control& control);
