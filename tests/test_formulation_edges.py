@@ -196,6 +196,19 @@ def test_a_tube_of_no_width_ends_soon(epsilon, seed):
     assert known.kkt_violation < 1.1e-5
 
 
+@pytest.mark.parametrize("tol", [1e-7, 1e-8])
+def test_a_tube_that_nu_closes_ends_soon(tol):
+    """alpha and alpha* of one sample are both free there: their columns make K_FF singular."""
+    X = np.abs(rng(0).normal(size=(80, 5)))
+    X[X < 0.4] = 0
+    X /= X.sum(axis=1, keepdims=True)
+    K = np.minimum(X[:, None], X).sum(axis=2)
+    model = NuSVR(C=5.0, kernel="precomputed", tol=tol).fit(K, np.sin(4 * X[:, 0]) + X[:, 1])
+    assert model.certificate_.converged
+    assert model.certificate_.n_iter < 20_000
+    assert model.epsilon_ < 1e-7
+
+
 def test_the_margin_that_vanishes_is_an_error_at_any_tolerance():
     r = rng(0)
     X, y = r.normal(size=(500, 5)), r.integers(0, 2, 500)

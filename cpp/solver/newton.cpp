@@ -79,6 +79,11 @@ template <Real T> bool NewtonStep::take(BlockProblem<T>& block) {
   if (std::all_of(step.begin(), step.end(), [](double d) { return d == 0.0; })) return false;
   settle(block, step);
   balance(block, step);
+  // What does not descend is rounding, which a singular K_FF magnifies: alpha and alpha* of one
+  // sample, both free, have the same column.
+  double slope = 0.0;
+  for (std::size_t k = 0; k < n; ++k) slope += step[k] * block.gradient[free_[k]];
+  if (!(slope < 0.0)) return false;
   apply(block, step);
   return true;
 }
