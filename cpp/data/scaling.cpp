@@ -1,7 +1,11 @@
 #include "data/scaling.hpp"
 
+#include "simd/dispatch.hpp"
+
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <span>
 
 namespace maxmargin {
 namespace {
@@ -23,7 +27,22 @@ template <class View> std::vector<double> medians_of(const View& X) {
   return medians;
 }
 
+template <Real T> std::span<const T> values_of(const DenseView<T>& X) {
+  return {X.data, static_cast<std::size_t>(X.rows * X.cols)};
+}
+template <Real T, class I> std::span<const T> values_of(const CsrView<T, I>& X) {
+  return {X.values, static_cast<std::size_t>(X.nnz())};
+}
+
+template <Real T> double largest_of(std::span<const T> values) {
+  const auto& table = simd::real_table<T>(simd::active_table());
+  return static_cast<double>(
+      table.largest_magnitude(values.data(), static_cast<index_t>(values.size())));
+}
+
 double largest_magnitude(const MatrixView& X, const Scaling& scaling) {
+  if (scaling.centre.empty())
+    return std::visit([](const auto& view) { return largest_of(values_of(view)); }, X);
   double largest = 0.0;
   std::visit(
       [&](const auto& view) {
