@@ -113,7 +113,10 @@ def test_nu_svc(shared_data, name):
     X, y = load(shared_data, name)
     y = np.sign(y)
     light = min((y > 0).mean(), (y < 0).mean())
-    nu = float(0.9 * 2 * light)
+    # A class whose alphas may all be at their bounds, of a whole number of samples, leaves the
+    # margin an interval, of which LIBSVM takes another point.
+    nu = float(0.87 * 2 * light)
+    assert nu * len(y) / 2 % 1 > 0.01
     model = NuSVC(nu=nu, gamma=0.1, tol=TOL).fit(X, y)
     agree(model, X, y, model.decision_function(X), f"-s 1 -n {nu!r}", quadratic)
 
