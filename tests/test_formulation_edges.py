@@ -211,7 +211,7 @@ def test_a_tube_that_nu_closes_ends_soon(tol):
 
 def test_the_margin_that_vanishes_is_an_error_at_any_tolerance():
     r = rng(0)
-    X, y = r.normal(size=(500, 5)), r.integers(0, 2, 500)
+    X, y = r.normal(size=(150, 3)), r.integers(0, 2, 150)
     for tol in (1e-3, 1e-6):
         with pytest.raises(ValueError, match="the margin is 0"):
             NuSVC(nu=0.5, kernel="linear", tol=tol).fit(X, y)
