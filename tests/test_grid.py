@@ -227,12 +227,12 @@ def test_a_plot_without_matplotlib(folder, capfd, monkeypatch):
     flags = ["-log2c", "0,1,1", "-log2g", "-1,0,1"]
     ours("grid", *flags, "pair")
     assert capfd.readouterr().err == (
-        "maxmargin: warning: no plot: plots need matplotlib: pip install maxmargin[plot]\n"
+        "maxmargin: warning: no plot: plots need matplotlib: pip install 'maxmargin[plot]'\n"
     )
     assert main(["grid", *flags, "-png", "p.png", "pair"]) == 1
     assert capfd.readouterr() == (
         "",
-        "maxmargin: error: grid: no plot: plots need matplotlib: pip install maxmargin[plot]\n",
+        "maxmargin: error: grid: no plot: plots need matplotlib: pip install 'maxmargin[plot]'\n",
     )
     with pytest.raises(ImportError, match="plots need matplotlib"):
         plotting.plot_grid([1, 2], [1, 2], np.eye(2))

@@ -350,4 +350,4 @@ def test_import_is_lazy_and_a_missing_matplotlib_is_named() -> None:
         "except ImportError as error:\n    print(error)\n"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout == "plots need matplotlib: pip install maxmargin[plot]\n"
+    assert run.stdout == "plots need matplotlib: pip install 'maxmargin[plot]'\n"

@@ -40,8 +40,8 @@ Machine train_squared_hinge_svc(KernelSource source, std::span<const double> y,
   DualFit fit(std::move(problem), source, options, control);
   require(fit.solution().stop_reason != StopReason::unbounded,
           is_hard_margin
-              ? "C=inf, the hard margin, needs classes that can be separated by a positive "
-                "semidefinite kernel, and these cannot"
+              ? "C=inf, the hard margin, needs classes that can be separated by this kernel, which "
+                "must be positive semidefinite, and these cannot: use a finite C or another kernel"
               : "the squared hinge loss needs a positive semidefinite kernel, and this one is "
                 "not: the objective has no least value");
   Machine machine;

@@ -139,7 +139,9 @@ class OnlineLinear(MistakeDriven):
         self._check_one_pass()
         is_first = not self.__sklearn_is_fitted__()
         if is_first and classes is None:
-            raise ValueError("classes must be passed on the first call to partial_fit")
+            raise ValueError(
+                "classes must be passed on the first call to partial_fit, or to fit_stream"
+            )
         known = _validation.check_classes(classes) if classes is not None else self.classes_
         matrix = self._matrix_to_fit(X)
         codes = _validation.check_known_labels(y, matrix.shape[0], owner, known)

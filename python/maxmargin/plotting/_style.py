@@ -22,7 +22,7 @@ def require_matplotlib() -> None:
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
-        raise ImportError("plots need matplotlib: pip install maxmargin[plot]") from error
+        raise ImportError("plots need matplotlib: pip install 'maxmargin[plot]'") from error
 
 
 def new_axes(ax: Axes | None, width: float = 6.4, height: float = 4.8) -> Axes:
