@@ -16,10 +16,12 @@ struct DualStart {
   index_t n_iter = 0;
 };
 
-// Whether primal_start pays for n_samples rows of X: with the linear kernel and many more samples
-// than features. The squared hinge leaves nearly every sample free that is not far on its own side,
-// and a Newton step of the dual has a matrix as large as there are free variables. The rank of K is
-// no more than the number of features, though, and so is the size of Newton's matrix in the primal.
+// Whether primal_start pays for n_samples rows of X: with the linear kernel, many more samples than
+// features, and no limit of steps or time, neither of which a start would heed: its gradient takes
+// as many kernel values as there are pairs of samples. The squared hinge leaves nearly every sample
+// free that is not far on its own side, and a Newton step of the dual has a matrix as large as
+// there are free variables. The rank of K is no more than the number of features, though, and so is
+// the size of Newton's matrix in the primal.
 bool has_primal_start(const KernelParams& kernel, const MatrixView& X, index_t n_samples,
                       const SolverOptions& options);
 
