@@ -8,6 +8,10 @@
 
 namespace maxmargin {
 
+// With at most this many features, and no fewer samples, a few steps with d x d matrices are
+// cheaper than many passes over the samples.
+inline constexpr index_t kFewFeatures = 512;
+
 // The linear system of a Newton step of a linear machine,
 //
 //   (R + sum_i weight_i x~_i x~_i') step = right-hand side,

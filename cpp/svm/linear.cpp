@@ -7,6 +7,7 @@
 #include "solver/joint_interior_point.hpp"
 #include "solver/l1_coordinate_descent.hpp"
 #include "solver/linear_certificate.hpp"
+#include "solver/newton_system.hpp"
 #include "solver/primal_newton.hpp"
 
 #include <algorithm>
@@ -16,9 +17,6 @@
 namespace maxmargin {
 namespace {
 
-// With at most this many features, and no fewer samples, a few steps with d x d matrices are
-// cheaper than many passes of coordinate descent.
-constexpr index_t kFewFeatures = 512;
 // Passes that are worth a try on sparse rows of few features, or on all classes together, before
 // the steps of the interior point method, which cost as much as many of them.
 constexpr index_t kPassesToTry = 2000;

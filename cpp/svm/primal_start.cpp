@@ -1,6 +1,7 @@
 #include "svm/primal_start.hpp"
 
 #include "base/error.hpp"
+#include "solver/newton_system.hpp"
 #include "solver/primal_newton.hpp"
 
 #include <algorithm>
@@ -11,7 +12,6 @@
 namespace maxmargin {
 namespace {
 
-constexpr index_t kFewFeatures = 512;     // a factorisation then takes milliseconds
 constexpr index_t kSamplesPerFeature = 8; // that make the steps cheap beside the kernel values
 constexpr index_t kFewestSamples = 1024;  // fewer are soon solved by the dual's own Newton steps
 
