@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <exception>
 #include <functional>
 #include <optional>
 #include <thread>
@@ -25,7 +26,8 @@ struct Progress {
 
 // Lets the caller watch and stop a computation. The computation calls poll() often from any thread;
 // the hook runs on the thread that made the Control, at most once in `period`. A hook that returns
-// false, or throws, ends the computation on every thread with Cancelled (or what the hook threw).
+// false, or throws, ends the computation with Cancelled, or what the hook threw: the same on every
+// thread, so that it does not matter whose exception reaches the caller.
 class Control {
  public:
   using Clock = std::chrono::steady_clock;
@@ -49,22 +51,18 @@ class Control {
 
   // As above; the hook is told what was last known.
   void poll() {
-    if (cancelled_.load(std::memory_order_relaxed)) throw Cancelled();
+    if (ended_.load(std::memory_order_acquire)) std::rethrow_exception(reason_);
     if (!hook_ || std::this_thread::get_id() != owner_) return;
     const auto now = Clock::now();
     if (now - last_ < period_) return;
     last_ = now;
     progress_.seconds = seconds();
-    bool go_on = false;
     try {
-      go_on = hook_(progress_);
+      if (!hook_(progress_)) throw Cancelled();
     } catch (...) {
-      cancelled_.store(true, std::memory_order_relaxed);
+      reason_ = std::current_exception();
+      ended_.store(true, std::memory_order_release);
       throw;
-    }
-    if (!go_on) {
-      cancelled_.store(true, std::memory_order_relaxed);
-      throw Cancelled();
     }
   }
 
@@ -78,7 +76,8 @@ class Control {
   Clock::time_point last_known_;
   std::thread::id owner_ = std::this_thread::get_id();
   Progress progress_; // touched by the owner only
-  std::atomic<bool> cancelled_{false};
+  std::exception_ptr reason_; // set before ended_
+  std::atomic<bool> ended_{false};
 };
 
 } // namespace maxmargin
