@@ -40,6 +40,30 @@ assert _core.thread_count() == 2  # the parent keeps its threads
 assert np.array_equal(SVC(gamma=0.05).fit(X, y).dual_coef_, before.dual_coef_)
 """
 
+SMALL = """
+import os
+import numpy as np
+import scipy.sparse as sp
+import maxmargin as mm
+
+def n_threads():
+    return len(os.listdir("/proc/self/task"))
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(40, 10))
+y = rng.integers(0, 4, 40)
+before = n_threads()
+for estimator in (mm.SVC(gamma=0.1), mm.NuSVC(nu=0.3, gamma=0.1), mm.SVR(gamma=0.1),
+                  mm.OneClassSVM(gamma=0.1), mm.LinearSVC(), mm.LinearSVC(loss="hinge"),
+                  mm.Perceptron(), mm.KernelPerceptron(gamma=0.1)):
+    for samples in (X, sp.csr_matrix(X * (X > 1.0))):
+        estimator.fit(samples, y).predict(samples)
+assert n_threads() == before, (n_threads(), before)
+X = rng.normal(size=(2000, 40))
+mm.SVC(gamma=0.02).fit(X, X[:, 0] > 0)
+assert n_threads() > before
+"""
+
 
 def run(code: str, environment: Mapping[str, str]) -> str:
     result = subprocess.run(
@@ -61,6 +85,12 @@ needs_threads = pytest.mark.skipif(
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
 def test_a_forked_child_fits_and_predicts() -> None:
     run(FORK, {"OMP_NUM_THREADS": "2", "PYTHONWARNINGS": "ignore::DeprecationWarning"})
+
+
+@needs_threads
+@pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="needs Linux")
+def test_small_fits_start_no_threads() -> None:
+    run(SMALL, {"OMP_NUM_THREADS": "2", "PYTHONWARNINGS": "ignore"})
 
 
 @needs_threads

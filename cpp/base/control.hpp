@@ -75,7 +75,7 @@ class Control {
   Clock::time_point last_ = start_;
   Clock::time_point last_known_;
   std::thread::id owner_ = std::this_thread::get_id();
-  Progress progress_; // touched by the owner only
+  Progress progress_;         // touched by the owner only
   std::exception_ptr reason_; // set before ended_
   std::atomic<bool> ended_{false};
 };

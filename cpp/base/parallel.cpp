@@ -25,6 +25,8 @@ extern "C" void __tsan_release(void* event);
 namespace maxmargin {
 namespace {
 
+constexpr double kSmallWork = 4e5; // multiplications
+
 // The process in which a team of threads was first started, 0 before that. A forked child inherits
 // the value but not the threads (libgomp waits for them for ever), so it must not start a team.
 std::atomic<long> team_owner{0};
@@ -86,6 +88,10 @@ int thread_count(int requested) {
   (void)requested;
   return 1;
 #endif
+}
+
+int thread_count_for(int requested, double work) {
+  return work < kSmallWork ? 1 : thread_count(requested);
 }
 
 MAXMARGIN_UNCHECKED void parallel_for(index_t n_tasks, int threads,

@@ -10,6 +10,9 @@ namespace maxmargin {
 // of threadpoolctl, the cores) when `requested` is 0. It is 1 in a child forked after threads have
 // run, since the pool of threads does not exist there, and inside a parallel region.
 int thread_count(int requested);
+// Likewise for work of about so many multiplications: 1 where that is so little that waking the
+// other threads costs more than they save. (On busy cores it costs a thousand times more.)
+int thread_count_for(int requested, double work);
 
 // Runs task(i, thread) for every i in [0, n_tasks), each once, on `threads` threads; `thread` is in
 // [0, threads). Which thread runs which task is unspecified: results must not depend on it. The

@@ -12,6 +12,8 @@
 namespace maxmargin::bindings {
 namespace {
 
+constexpr index_t kFewPasses = 10; // that training takes, if it takes few
+
 // All of an OnlineProblem and OnlineOptions but the data.
 struct Settings {
   MarginLoss loss;
@@ -49,6 +51,13 @@ Settings make_settings(double margin, bool is_squared, double l2, double l1, boo
   settings.options.is_mapped = is_mapped;
   settings.threads = n_threads;
   return settings;
+}
+
+// For about so many passes over the rows for every problem.
+int threads_for(const MatrixView& X, index_t n_problems, index_t n_passes,
+                const Settings& settings) {
+  return thread_count_for(settings.threads, static_cast<double>(n_problems * n_passes) *
+                                                static_cast<double>(n_stored(X)));
 }
 
 // Labels as codes, the weights of examples and of classes, and which problems they make.
@@ -163,10 +172,11 @@ py::dict online_fit(const py::object& X, const Array<std::int64_t>& y, const Arr
   const index_t d = n_cols(view), n_problems = examples.n_problems(), k = examples.n_functions();
   States states = states_of(start, n_problems, k, d);
   Control control(python_hook(callback));
+  const index_t passes = std::min(settings.options.passes.max_iter, kFewPasses);
   std::vector<OnlineFit> fits(static_cast<std::size_t>(n_problems));
   {
     const py::gil_scoped_release nogil;
-    parallel_for(n_problems, thread_count(settings.threads), [&](index_t p, int) {
+    parallel_for(n_problems, threads_for(view, n_problems, passes, settings), [&](index_t p, int) {
       std::vector<std::int8_t> signs;
       const OnlineProblem problem = problem_of(view, examples, settings, p, signs);
       fits[p] = train_online(problem, settings.options,
@@ -226,7 +236,7 @@ py::array_t<double> objectives(const py::object& X, const Array<std::int64_t>& y
   std::vector<double> values(static_cast<std::size_t>(n_problems));
   {
     const py::gil_scoped_release nogil;
-    parallel_for(n_problems, thread_count(settings.threads), [&](index_t p, int) {
+    parallel_for(n_problems, threads_for(view, n_problems, 1, settings), [&](index_t p, int) {
       std::vector<std::int8_t> signs;
       const OnlineProblem problem = problem_of(view, examples, settings, p, signs);
       const double* w = coef.data() + p * k * d;

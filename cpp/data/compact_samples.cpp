@@ -11,7 +11,8 @@ namespace {
 
 // Above this share of elements that are not zero, dense rows are read faster as they are.
 constexpr double kDensest = 0.25;
-constexpr index_t kGrain = 256; // rows that a thread copies at the least
+constexpr index_t kGrain = 256;        // rows that a thread copies at the least
+constexpr double kWorkOfElement = 4.0; // multiplications that copying one takes as long as
 
 // Calls use(column, value) for the elements of row i that are not zero.
 template <Real T, class Use> void for_row(const DenseView<T>& X, index_t i, const Use& use) {
@@ -57,7 +58,8 @@ template <class View> Census census_of(const View& X) {
 } // namespace
 
 CompactSamples::CompactSamples(const MatrixView& X, int threads)
-    : rows_(X), n_features_(n_cols(X)), threads_(thread_count(threads)) {
+    : rows_(X), n_features_(n_cols(X)),
+      threads_(thread_count_for(threads, kWorkOfElement * static_cast<double>(n_stored(X)))) {
   std::visit(
       [&](const auto& view) {
         row_elements_ = n_stored(view) / std::max<index_t>(1, view.rows);

@@ -7,12 +7,19 @@
 #include <cmath>
 
 namespace maxmargin {
+namespace {
+
+constexpr double kWorkOfElement = 4.0; // multiplications that packing one takes as long as
+
+} // namespace
+
 template <Real T>
 PackedDense<T>::PackedDense(const MatrixView& X, std::span<const index_t> rows,
                             const Scaling& scaling, simd::Pairing pairing,
                             const simd::RealTable<T>& table, int threads, Control* control)
     : rows_(static_cast<index_t>(rows.size())), depth_(n_cols(X)) {
   data_ = AlignedBuffer<T>(n_panels() * panel_size(depth_));
+  threads = thread_count_for(threads, kWorkOfElement * static_cast<double>(data_.size()));
   std::visit(
       [&](const auto& view) {
         parallel_ranges(n_panels(), 1, threads, [&](index_t begin, index_t end, int) {

@@ -102,11 +102,4 @@ template <Real T, class I> SparseRows<T, I> rows_of(const CsrView<T, I>& X) {
   return SparseRows<T, I>(X);
 }
 
-template <Real T> index_t n_stored(const DenseView<T>& X) {
-  return X.rows * X.cols;
-}
-template <Real T, class I> index_t n_stored(const CsrView<T, I>& X) {
-  return X.nnz();
-}
-
 } // namespace maxmargin

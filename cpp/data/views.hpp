@@ -55,4 +55,14 @@ inline bool is_sparse(const MatrixView& X) {
   return std::visit([](const auto& view) { return !is_dense<std::decay_t<decltype(view)>>; }, X);
 }
 
+template <Real T> index_t n_stored(const DenseView<T>& X) {
+  return X.rows * X.cols;
+}
+template <Real T, class I> index_t n_stored(const CsrView<T, I>& X) {
+  return X.nnz();
+}
+inline index_t n_stored(const MatrixView& X) {
+  return std::visit([](const auto& view) { return n_stored(view); }, X);
+}
+
 } // namespace maxmargin

@@ -45,6 +45,9 @@ inline double products_of(simd::Pairing pairing) {
   return pairing == simd::Pairing::minimum ? 4.0 : 12.0;
 }
 
+// And about how many the kernel's own function takes as long as.
+inline constexpr double kFunctionProducts = 16.0;
+
 // Throws InvalidArgument unless the steps leave one value, within the bounds of an Epilogue, and
 // share one pairing.
 inline void check_steps(const std::vector<KernelParams::Step>& steps) {

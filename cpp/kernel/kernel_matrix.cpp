@@ -3,6 +3,7 @@
 #include "base/aligned_buffer.hpp"
 #include "base/error.hpp"
 #include "base/parallel.hpp"
+#include "kernel/kernel_function.hpp"
 #include "simd/dispatch.hpp"
 
 #include <algorithm>
@@ -16,11 +17,6 @@ constexpr index_t kFewestCachedRows = 64;
 
 // What fits the processor's own caches is always worth keeping.
 constexpr index_t kNearBytes = 8 * 1024 * 1024;
-
-// The kernel's own function costs about as much as this many products, and with fewer products than
-// kSmallWork waking the other threads costs more than they save.
-constexpr double kFunctionProducts = 16.0;
-constexpr double kSmallWork = 4e5;
 
 constexpr index_t kGrain = 64; // columns, of which every thread takes whole multiples
 
@@ -194,8 +190,7 @@ void KernelMatrix<T>::add_rows_to(index_t n_columns, std::span<const index_t> ro
 
 template <Real T> int KernelMatrix<T>::threads_for(std::size_t n_rows, index_t n_columns) const {
   const double values = static_cast<double>(n_rows) * static_cast<double>(n_columns);
-  const double work = values * (rows().products_per_value() + kFunctionProducts);
-  return work < kSmallWork ? 1 : threads_;
+  return thread_count_for(threads_, values * (rows().products_per_value() + kFunctionProducts));
 }
 
 template <Real T>

@@ -34,6 +34,12 @@ std::vector<MachinePart> one_vs_one_parts(index_t n_classes) {
   return parts;
 }
 
+// Multiplications that the kernel values of a sample with all support vectors take as long as.
+double work_of_sample(const MatrixView& support_vectors, simd::Pairing pairing) {
+  return static_cast<double>(n_stored(support_vectors)) * products_of(pairing) +
+         static_cast<double>(n_rows(support_vectors)) * kFunctionProducts;
+}
+
 } // namespace
 
 class Decision::Impl {
@@ -62,6 +68,7 @@ class Decision::Impl {
           coef[line * columns_.size() + k] = dual_coef[line * n_rows_given + columns_.row[k]];
     sums_.emplace(columns_, parts, n_machines(), std::move(coef), table_);
     if (n_rows_given == 0) return;
+    work_of_sample_ = work_of_sample(support_vectors, pairing_of(kernel));
     scaling_ = scaling_of(support_vectors, !sparse_ && is_translation_invariant(kernel));
     epilogue_ = epilogue_of<T>(kernel, scaling_);
     if (sparse_) {
@@ -87,7 +94,7 @@ class Decision::Impl {
     for (index_t i = 0; i < n; ++i)
       for (index_t p = 0; p < n_machines(); ++p) out[i * n_machines() + p] = -rho_[p];
     if (columns_.size() == 0) return;
-    threads = thread_count(threads);
+    threads = thread_count_for(threads, static_cast<double>(n) * work_of_sample_);
     std::vector<Workspace> workspaces(static_cast<std::size_t>(threads));
     parallel_for((n + step - 1) / step, threads, [&](index_t task, int thread) {
       control.poll();
@@ -160,6 +167,7 @@ class Decision::Impl {
   simd::Epilogue<T> epilogue_;
   const simd::RealTable<T>& table_;
   bool sparse_;
+  double work_of_sample_ = 0.0;
   PackedDense<T> dense_;
   std::vector<const T*> panels_;
   FeatureOrder feature_order_;

@@ -176,7 +176,9 @@ class JointInteriorPoint {
     std::fill(ratios_.begin(), ratios_.end(), 0.0);
     for (ClassState& c : classes_)
       for_samples([&](index_t i) { ratios_[i] += c.ratio[i] = c.share[i] / c.slack[i]; });
-    parallel_for(n_classes_, threads_, [&](index_t m, int) {
+    const double work = static_cast<double>(n_stored(problem_.X)) *
+                        static_cast<double>(n_classes_ * n_cols(problem_.X));
+    parallel_for(n_classes_, thread_count_for(threads_, work), [&](index_t m, int) {
       for (index_t other = 0; other <= m; ++other) {
         control_.poll();
         sum_up(m, other, grams_[m * (m + 1) / 2 + other]);

@@ -16,6 +16,8 @@ constexpr index_t kLeastPartRows = 8 * kBlockRows;
 constexpr index_t kMostParts = 16, kFewestParts = 4;
 constexpr index_t kGramNumbers = index_t{1} << 21;
 
+constexpr double kWorkOfBody = 20.0; // for a row, in multiplications
+
 // sum += sum_i coef_i x_i over the rows [begin, end).
 template <Real T>
 void add_block(const DenseView<T>& X, index_t begin, index_t end, const double* coef, double* sum) {
@@ -72,16 +74,21 @@ index_t RowPasses::part_begin(index_t part) const {
 
 void RowPasses::for_parts(
     const std::function<void(index_t begin, index_t end, index_t part)>& body) const {
-  parallel_for(n_parts_, threads_, [&](index_t part, int) {
+  const double work = kWorkOfBody * static_cast<double>(n_rows(X_));
+  parallel_for(n_parts_, thread_count_for(threads_, work), [&](index_t part, int) {
     control_.poll();
     body(part_begin(part), part_begin(part + 1), part);
   });
 }
 
 void RowPasses::run(const RowPass& pass) {
+  const index_t of_element = pass.gram != nullptr ? n_weights_ : 1;
+  const double work = kWorkOfBody * static_cast<double>(n_rows(X_)) +
+                      static_cast<double>(n_stored(X_)) * static_cast<double>(of_element);
+  const int threads = thread_count_for(threads_, work);
   std::visit(
       [&](const auto& view) {
-        parallel_for(n_parts_, threads_, [&](index_t part, int) { run_part(view, pass, part); });
+        parallel_for(n_parts_, threads, [&](index_t part, int) { run_part(view, pass, part); });
       },
       X_);
   for (std::size_t s = 0; s < pass.sums.size(); ++s) {

@@ -25,6 +25,8 @@ constexpr index_t kPassesToTry = 2000;
 constexpr index_t kFewJointWeights = 1024;
 constexpr double kJointSteps = 20.0; // about as many as it takes
 
+constexpr index_t kFewPasses = 10;
+
 // Whether a solver has ended before its goal, and not because the caller wanted it to.
 bool gave_up(const LinearOutcome& outcome, const LinearOptions& options) {
   return outcome.stop_reason == StopReason::stalled ||
@@ -137,6 +139,11 @@ JointSolution solve_joint(const CompactSamples& samples, const JointProblem& pro
   return joined(std::move(solution), std::move(second), options.tol);
 }
 
+// For tasks side by side, each of which passes over the samples at least a few times.
+int threads_for(const MatrixView& X, index_t n_tasks, const LinearOptions& options) {
+  return thread_count_for(options.threads, static_cast<double>(n_tasks * kFewPasses * n_stored(X)));
+}
+
 // Fills `solutions` with those for every C, each from the one before it: solve(C_i, start).
 template <class Solution, class Solve>
 void follow(std::span<const double> weight, std::span<const double> C,
@@ -161,7 +168,7 @@ std::vector<LinearSolution> train_linear(const MatrixView& X, index_t n_tasks,
   const std::size_t n_penalties = C.size();
   std::vector<LinearSolution> solutions(static_cast<std::size_t>(n_tasks) * n_penalties);
   const Solver solver(X, formulation, options.threads);
-  parallel_for(n_tasks, thread_count(options.threads), [&](index_t t, int) {
+  parallel_for(n_tasks, threads_for(X, n_tasks, options), [&](index_t t, int) {
     const LinearTask task = make(t);
     const auto solve = [&](std::span<const double> upper, std::span<const double> start) {
       const LinearProblem problem{X,
@@ -189,7 +196,7 @@ std::vector<JointSolution> train_joint(const MatrixView& X, std::span<const inde
   const std::size_t n_penalties = C.size();
   std::vector<JointSolution> solutions(static_cast<std::size_t>(n_tasks) * n_penalties);
   const CompactSamples samples(X, options.threads);
-  parallel_for(n_tasks, thread_count(options.threads), [&](index_t t, int) {
+  parallel_for(n_tasks, threads_for(X, n_tasks, options), [&](index_t t, int) {
     const auto solve = [&](std::span<const double> upper, std::span<const double> start) {
       LinearOptions of_task = options;
       of_task.start = start;

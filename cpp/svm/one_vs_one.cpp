@@ -2,6 +2,7 @@
 
 #include "base/error.hpp"
 #include "base/parallel.hpp"
+#include "kernel/kernel_function.hpp"
 #include "svm/c_svc.hpp"
 #include "svm/nu_svc.hpp"
 #include "svm/primal_start.hpp"
@@ -29,6 +30,12 @@ constexpr double kWorthStoring = 32.0; // products; cheaper values are computed 
 // Much refinement of many small pairs would cost more than it saves.
 constexpr double kTightTol = 1e-4;
 
+// Multiplications that all kernel values take as long as: less, if little, than a fit.
+double work_of(const MatrixView& X) {
+  const auto n = static_cast<double>(n_rows(X));
+  return n * (static_cast<double>(n_stored(X)) + n * kFunctionProducts);
+}
+
 struct Pair {
   index_t first, second; // classes; the first is the positive one
 };
@@ -49,7 +56,7 @@ class OneVsOne {
            Control& control)
       : X_(X), C_(C), options_(options), control_(control),
         has_ridge_(options.loss == Loss::squared_hinge || std::isinf(*std::ranges::max_element(C))),
-        threads_(thread_count(options.threads)),
+        threads_(thread_count_for(options.threads, work_of(X))),
         samples_(X, members_of(y, n_classes, C), kernel, true, threads_, control) {
     for (index_t a = 0; a < n_classes; ++a)
       for (index_t b = a + 1; b < n_classes; ++b) pairs_.push_back({a, b});
