@@ -50,9 +50,9 @@ template <Real T> class DenseRows {
   const simd::RealTable<T>& table_ = simd::real_table<T>(simd::active_table());
 };
 
-template <Real T, class I> class SparseRows {
+template <Real T, class I> class CsrRows {
  public:
-  explicit SparseRows(const CsrView<T, I>& X) : X_(X) {}
+  explicit CsrRows(const CsrView<T, I>& X) : X_(X) {}
 
   double dot(index_t i, const double* w) const {
     const auto values = X_.row_values(i);
@@ -98,8 +98,8 @@ template <Real T, class I> class SparseRows {
 template <Real T> DenseRows<T> rows_of(const DenseView<T>& X) {
   return DenseRows<T>(X);
 }
-template <Real T, class I> SparseRows<T, I> rows_of(const CsrView<T, I>& X) {
-  return SparseRows<T, I>(X);
+template <Real T, class I> CsrRows<T, I> rows_of(const CsrView<T, I>& X) {
+  return CsrRows<T, I>(X);
 }
 
 } // namespace maxmargin
