@@ -5,13 +5,17 @@
 namespace maxmargin {
 namespace {
 
-constexpr index_t kChunkBytes = 16 * 1024 * 1024;
+// Every chunk is twice as large as the one before: where few rows come, as for each of many pairs
+// of classes, memory that the allocator has at hand serves, instead of huge pages to be cleared.
+constexpr index_t kFirstChunkBytes = 512 * 1024;
+constexpr index_t kLargestChunkBytes = 16 * 1024 * 1024;
 
 } // namespace
 template <Real T>
 
 RowCache<T>::RowCache(index_t n_keys, index_t row_length, std::size_t budget_bytes)
-    : row_length_(row_length), slot_of_(static_cast<std::size_t>(n_keys), kNone) {
+    : row_length_(row_length), chunk_bytes_(kFirstChunkBytes),
+      slot_of_(static_cast<std::size_t>(n_keys), kNone) {
   const std::size_t row_bytes = std::max<std::size_t>(1, row_length * sizeof(T));
   const std::size_t fitting = budget_bytes / row_bytes;
   capacity_ = static_cast<index_t>(
@@ -50,12 +54,16 @@ template <Real T> T* RowCache<T>::insert(index_t key) {
 }
 
 template <Real T> T* RowCache<T>::new_row() {
-  const index_t row_bytes = std::max<index_t>(1, row_length_ * index_t{sizeof(T)});
-  const index_t rows_per_chunk = std::clamp<index_t>(kChunkBytes / row_bytes, 1, capacity_);
   const index_t n = static_cast<index_t>(slots_.size());
-  if (n % rows_per_chunk == 0)
-    chunks_.emplace_back(std::min(rows_per_chunk, capacity_ - n) * row_length_);
-  return chunks_.back().data() + n % rows_per_chunk * row_length_;
+  if (n == chunk_end_) {
+    const index_t row_bytes = std::max<index_t>(1, row_length_ * index_t{sizeof(T)});
+    const index_t rows = std::clamp<index_t>(chunk_bytes_ / row_bytes, 1, capacity_ - n);
+    chunks_.emplace_back(rows * row_length_);
+    chunk_bytes_ = std::min(2 * chunk_bytes_, kLargestChunkBytes);
+    chunk_begin_ = n;
+    chunk_end_ = n + rows;
+  }
+  return chunks_.back().data() + (n - chunk_begin_) * row_length_;
 }
 
 template <Real T> void RowCache<T>::clear() {

@@ -45,9 +45,11 @@ template <Real T> class RowCache {
   void link_newest(index_t slot);
 
   index_t row_length_;
+  index_t chunk_bytes_; // of the next one
   index_t capacity_;
   std::vector<index_t> slot_of_; // by key
   std::vector<AlignedBuffer<T>> chunks_;
+  index_t chunk_begin_ = 0, chunk_end_ = 0; // slots of the last one
   std::vector<Slot> slots_;
   std::vector<index_t> free_;
   index_t oldest_ = kNone, newest_ = kNone;
