@@ -48,6 +48,7 @@ template <class Solution> py::dict outcomes(const std::vector<Solution>& machine
   d["primal_objective"] = to_numpy(column(machines, [](auto& m) { return m.primal_objective; }));
   d["dual_objective"] = to_numpy(column(machines, [](auto& m) { return m.dual_objective; }));
   d["n_iter"] = to_numpy(column(machines, [](auto& m) { return m.n_iter; }));
+  d["n_free"] = to_numpy(column(machines, [](auto& m) { return m.n_free; }));
   d["seconds"] = to_numpy(column(machines, [](auto& m) { return m.seconds; }));
   d["stop_reason"] = column(machines, [](auto& m) { return name_of(m.stop_reason); });
   return d;

@@ -108,6 +108,8 @@ py::dict to_dict(const std::vector<Certificate>& machines) {
   d["primal_objective"] = to_numpy(column(machines, [](auto& c) { return c.primal_objective; }));
   d["kkt_violation"] = to_numpy(column(machines, [](auto& c) { return c.kkt_violation; }));
   d["n_iter"] = to_numpy(column(machines, [](auto& c) { return c.n_iter; }));
+  d["n_free"] = to_numpy(column(machines, [](auto& c) { return c.n_free; }));
+  d["n_bounded"] = to_numpy(column(machines, [](auto& c) { return c.n_bounded; }));
   d["kernel_rows"] = to_numpy(column(machines, [](auto& c) { return c.kernel_rows; }));
   d["cache_hits"] = to_numpy(column(machines, [](auto& c) { return c.cache_hits; }));
   d["cache_misses"] = to_numpy(column(machines, [](auto& c) { return c.cache_misses; }));

@@ -55,6 +55,7 @@ template <class Dual> class DualDescent {
     LinearOutcome outcome;
     outcome.set_bounds(primal_, gap_);
     outcome.n_iter = turns_.n_passes();
+    outcome.n_free = static_cast<index_t>(turns_.active().size());
     outcome.seconds = time_.seconds();
     outcome.stop_reason = reason;
     return outcome;

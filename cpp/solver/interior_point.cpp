@@ -305,6 +305,7 @@ class InteriorPoint {
 
   LinearSolution finish(StopReason reason) {
     proof_.n_iter = n_iter_;
+    proof_.n_free = n_variables_;
     proof_.seconds = time_.seconds();
     proof_.stop_reason = reason;
     return std::move(proof_);

@@ -265,6 +265,7 @@ class JointInteriorPoint {
     JointSolution result;
     result.set_bounds(objective_, gap_);
     result.n_iter = n_iter_;
+    result.n_free = n_samples_;
     result.seconds = time_.seconds();
     result.stop_reason = reason;
     result.beta.assign(static_cast<std::size_t>(n_samples_ * n_classes_), 0.0);

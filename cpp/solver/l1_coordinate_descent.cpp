@@ -257,6 +257,7 @@ class FeatureDescent {
     result.beta = beta_;
     result.set_bounds(primal_, primal_ + dual_);
     result.n_iter = n_iter_;
+    result.n_free = static_cast<index_t>(n_active_);
     result.seconds = time_.seconds();
     result.stop_reason = reason;
     return result;

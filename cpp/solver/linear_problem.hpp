@@ -65,6 +65,7 @@ struct LinearOutcome {
   double primal_objective = 0.0;
   double dual_objective = 0.0; // minimised, as everywhere
   index_t n_iter = 0;
+  index_t n_free = 0; // what the solver still worked on: variables, or samples
   double seconds = 0.0;
   StopReason stop_reason = StopReason::converged;
 

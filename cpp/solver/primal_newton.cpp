@@ -217,6 +217,7 @@ class PrimalNewton {
 
   LinearSolution finish(StopReason reason) {
     proof_.n_iter = n_iter_;
+    proof_.n_free = n_losses_;
     proof_.seconds = time_.seconds();
     proof_.stop_reason = reason;
     return std::move(proof_);

@@ -92,9 +92,20 @@ Certificate DualFit::certify(const std::function<Objectives()>& evaluate) {
   for (std::size_t g = 0; g < solution_.intervals.size(); ++g)
     is_finite = is_finite && std::isfinite(level(g));
   if (!is_finite) throw NumericError("kernel values overflow");
+  count_support();
   certificate_.stop_reason = solution_.stop_reason;
   certificate_.seconds = control_.seconds() - begin_;
   return certificate_;
+}
+
+void DualFit::count_support() {
+  certificate_.n_free = certificate_.n_bounded = 0;
+  for (index_t i = 0; i < problem_.size(); ++i) {
+    const double beta = solution_.beta[i];
+    if (beta == 0.0) continue;
+    const bool is_free = beta > problem_.lower[i] && beta < problem_.upper[i];
+    ++(is_free ? certificate_.n_free : certificate_.n_bounded);
+  }
 }
 
 double DualFit::value_scale() const {

@@ -59,6 +59,7 @@ class DualFit {
 
  private:
   template <Real T> void solve_in(const KernelSource& source, const ExactSums* exact);
+  void count_support();
   bool are_sharp(const Objectives& objectives) const;
   void sharpen();
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
 import warnings
 from collections.abc import Callable
@@ -27,7 +26,7 @@ from maxmargin._kernel import (
 from maxmargin._sparse import CsrMatrix, Matrix, product, take_rows
 from maxmargin._validation import Callback, Gamma
 from maxmargin.exceptions import ConvergenceWarning, compatible
-from maxmargin.progress import ProgressLine
+from maxmargin.progress import last_report, watched
 
 Self = TypeVar("Self", bound="KernelMachine")
 
@@ -115,7 +114,7 @@ class KernelMachine(BaseEstimator):
 
     @staticmethod
     def _run(train: Train, training: Training) -> tuple[dict[str, Any], Certificate]:
-        """Return the core's solution, which is finite, and its certificate.
+        """Return the core's solution, which is finite, and its certificate, once it is reported.
 
         Raises
         ------
@@ -123,15 +122,12 @@ class KernelMachine(BaseEstimator):
             If kernel values or the solution leave the range of float64.
         """
         start = time.perf_counter()
-        line = ProgressLine(then=training.callback) if training.verbose else None
-        try:
-            result = finite_solution(train, line or training.callback, training)
-            certificate = certificate_of(result, time.perf_counter() - start)
-            if line is not None:
-                line.show(dataclasses.asdict(certificate))
-        finally:
-            if line is not None:
-                line.close()
+        with watched(training.callback, training.verbose) as callback:
+            result = finite_solution(train, callback, training)
+            seconds = time.perf_counter() - start
+            certificate = certificate_of(result, seconds)
+            if callback is not None:
+                callback(last_report(result, certificate, seconds))
         return result, certificate
 
     def _record_certificate(self, certificate: Certificate) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
 import warnings
 from typing import Any, NamedTuple
@@ -17,7 +16,7 @@ from maxmargin._kernel_machine import Train
 from maxmargin._sparse import Matrix, product
 from maxmargin._validation import Callback
 from maxmargin.exceptions import ConvergenceWarning, compatible
-from maxmargin.progress import ProgressLine
+from maxmargin.progress import last_report, watched
 
 
 class LinearTraining(NamedTuple):
@@ -62,24 +61,29 @@ class LinearMachine(BaseEstimator):
         return scaling if _validation.check_flag("fit_intercept", self.fit_intercept) else 0.0
 
     def _run(
-        self, train: Train, training: LinearTraining
+        self, train: Train, training: LinearTraining, *, is_last: bool = True
     ) -> tuple[dict[str, Any], LinearCertificate]:
-        """Return the core's solution, which is finite, and its certificate."""
+        """Return the core's solution, which is finite, and its certificate.
+
+        The callback is told of it where the run `is_last` of the fit.
+        """
         start = time.perf_counter()
-        line = ProgressLine(then=training.callback) if training.verbose else None
+        with watched(training.callback, training.verbose) as callback:
+            result = self._finite_solution(train, callback)
+            seconds = time.perf_counter() - start
+            certificate = linear_certificate_of(result, seconds)
+            if callback is not None and is_last:
+                callback(last_report(result, certificate, seconds))
+        return result, certificate
+
+    def _finite_solution(self, train: Train, callback: Callback | None) -> dict[str, Any]:
         try:
-            result = train(line or training.callback)
+            result = train(callback)
             if not all(np.isfinite(result[name]).all() for name in ("coef", "intercept")):
                 raise _core.NumericError("a weight is not finite")
-            certificate = linear_certificate_of(result, time.perf_counter() - start)
-            if line is not None:
-                line.show(dataclasses.asdict(certificate))
         except _core.NumericError as error:
             raise ValueError(self._overflow_message(str(error))) from error
-        finally:
-            if line is not None:
-                line.close()
-        return result, certificate
+        return result
 
     def _record_certificate(self, certificate: LinearCertificate) -> None:
         """Keep the certificate, and warn if it says that the solver stopped early."""

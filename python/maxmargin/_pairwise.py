@@ -85,13 +85,13 @@ class PairwiseSVM(OneVsOneModel):
                 self._has_squared_hinge,
             )
 
-        result, certificate = self._run(
-            lambda callback: train(samples, slice(None), callback), training
-        )
         sigmoids = None
         if self._calibrates:
             held_out = self._held_out_values(samples, codes, upper, training, train, seed)
             sigmoids = _probability.fit_sigmoids(held_out, codes, upper)
+        result, certificate = self._run(
+            lambda callback: train(samples, slice(None), callback), training
+        )
         self._kernel_params = training.kernel
         self._set_model(
             classes=classes,

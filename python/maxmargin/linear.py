@@ -151,8 +151,9 @@ class LinearSVC(LinearMachine, OneVsRestClassifier):
         Seconds after which a machine is left as it is; `fit` warns and keeps what has been reached.
     callback : callable or None, default=None
         Called about every 50 ms during `fit` with a dict of `n_iter`, `relative_gap`,
-        `dual_objective` (an estimate), `n_free`, `n_bounded` and `seconds`, of the machine that is
-        being trained; returning True ends the fit with `Cancelled`.
+        `dual_objective` (an estimate), `n_free` (variables that are worked on), `n_bounded` (0) and
+        `seconds`, of the machine that is being trained; returning True ends the fit with
+        `Cancelled`. Once at the end, with those of all machines together, as in `certificate_`.
 
     Attributes
     ----------

@@ -110,16 +110,19 @@ class LinearSVCCV(LinearSVC):
         found, _ = self._run(
             lambda callback: problem.train(grid, callback, fold_of, np.arange(n_folds)),
             problem.training,
+            is_last=False,
         )
         scores = _scores(problem, found, fold_of, n_folds, len(grid))
         best = int(scores.mean(axis=0).argmax())
-        result, _ = self._run(
-            lambda callback: problem.train(grid[: best + 1], callback), problem.training
-        )
-        part = part_of(result, slice(best, None, best + 1))
+
+        def train_chosen(callback: Callback | None) -> dict[str, Any]:
+            along_grid = problem.train(grid[: best + 1], callback)
+            return part_of(along_grid, slice(best, None, best + 1))
+
+        result, _ = self._run(train_chosen, problem.training)
         self.C_, self.Cs_, self.scores_ = float(grid[best]), grid, scores
-        self._set_machines(X, problem, part)
-        self._record_certificate(linear_certificate_of(part, time.perf_counter() - start))
+        self._set_machines(X, problem, result)
+        self._record_certificate(linear_certificate_of(result, time.perf_counter() - start))
         return self
 
     def path(self, X: Any, y: Any, Cs: Any, sample_weight: Any = None) -> Any:

@@ -1,10 +1,13 @@
-"""A line on a terminal that tells how training goes."""
+"""How training goes: the reports to a callback, and a line of them on a terminal."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, TextIO
 
+from maxmargin._certificate import Certificate, LinearCertificate
 from maxmargin._validation import Callback
 
 __all__ = ["ProgressLine"]
@@ -62,3 +65,33 @@ class ProgressLine:
             self._stream.write("\n" if self._is_terminal else f"{self._line}\n")
             self._stream.flush()
         self._line = ""
+
+
+@contextmanager
+def watched(callback: Callback | None, verbose: bool) -> Iterator[Callback | None]:
+    """Give what the reports go to: the callback, with `verbose` behind a line on stderr."""
+    if not verbose:
+        yield callback
+        return
+    line = ProgressLine(then=callback)
+    try:
+        yield line
+    finally:
+        line.close()
+
+
+def last_report(
+    result: Mapping[str, Any], certificate: Certificate | LinearCertificate, seconds: float
+) -> dict[str, Any]:
+    """Return the report of a fit that has ended, of all machines together, as the certificate is.
+
+    Nothing is left to stop, so that what a callback returns to it has no effect.
+    """
+    is_linear = isinstance(certificate, LinearCertificate)
+    names = ("n_iter", "relative_gap" if is_linear else "kkt_violation", "dual_objective")
+    return {
+        **{name: getattr(certificate, name) for name in names},
+        "n_free": int(result["n_free"].sum()),
+        "n_bounded": 0 if is_linear else int(result["n_bounded"].sum()),
+        "seconds": seconds,
+    }

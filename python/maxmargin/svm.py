@@ -80,9 +80,10 @@ class SVC(PairwiseSVM):
         Seconds after which the solver stops; `fit` warns and keeps what has been reached.
     callback : callable or None, default=None
         Called about every 50 ms with a dict of n_iter, kkt_violation, dual_objective (summed up
-        step by step), n_free, n_bounded and seconds, of the machine that is being trained. If it
-        returns True, `fit` raises `maxmargin.Cancelled`, discards what has been reached and leaves
-        the estimator as it was; `time_limit` is the stop that keeps it.
+        step by step), n_free, n_bounded and seconds, of the machine that is being trained; and
+        once at the end, with those of all machines together, as in `certificate_`. If it returns
+        True before the end, `fit` raises `maxmargin.Cancelled`, discards what has been reached and
+        leaves the estimator as it was; `time_limit` is the stop that keeps it.
 
     Attributes
     ----------
@@ -256,7 +257,8 @@ class NuSVC(PairwiseSVM):
     time_limit : float or None, default=None
         Seconds after which the solver stops; `fit` warns and keeps what has been reached.
     callback : callable or None, default=None
-        As in `SVC`; kkt_violation and dual_objective are those before the division by r.
+        As in `SVC`; but for the report at the end, kkt_violation and dual_objective are those
+        before the division by r.
 
     Attributes
     ----------

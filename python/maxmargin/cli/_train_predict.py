@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import dataclasses
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -226,8 +225,6 @@ def _fit(model: SVC, X: Any, y: Any, quiet: bool) -> None:
     with convergence_warnings_on_stderr():
         try:
             model.fit(X, y)
-            if not quiet:
-                line.show(dataclasses.asdict(model.certificate_))
         finally:
             line.close()
 
