@@ -81,6 +81,23 @@ def test_examples(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
                 Path(output).write_text(run.stdout, encoding="utf-8")
 
 
+def test_printed_certificates_are_those_of_the_code(capsys: pytest.CaptureFixture[str]) -> None:
+    namespace: dict[str, object] = {}
+    shown, printed = [], []
+    for language, block in blocks((ROOT / "docs/certificate.md").read_text(encoding="utf-8")):
+        if language == "python":
+            exec(compile(block, "certificate.md", "exec"), namespace)
+            printed.append(capsys.readouterr().out)
+        elif language == "text":
+            shown.append((block, printed[-1]))
+    assert len(shown) == 2
+    number = re.compile(r"-?\d\S*\d|\d")
+    for block, output in shown:
+        assert number.sub("#", block) == number.sub("#", output)
+        of_block, of_output = (number.findall(text)[:2] for text in (block, output))
+        assert list(map(float, of_block)) == pytest.approx(list(map(float, of_output)), rel=1e-4)
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
 def test_links_lead_to_files(document: Path) -> None:
     text = document.read_text(encoding="utf-8")
