@@ -7,6 +7,7 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 
 from maxmargin import SVC, SVR, KernelPerceptron, NuSVC, NuSVR, OneClassSVM, kernels
@@ -160,7 +161,7 @@ def test_a_plain_kernel_object_is_the_kernel_of_that_name(name):
     make, params = ESTIMATORS[name]
     X, y = two_classes(60)
     named = make(kernel="poly", degree=2, gamma=0.3, coef0=1.0, **params).fit(X, y)
-    as_object = make(kernel=Polynomial(2, 0.3, 1.0), gamma=9.0, **params).fit(X, y)
+    as_object = make(kernel=Polynomial(2, 0.3, 1.0), **params).fit(X, y)
     assert values_of(named, X).tobytes() == values_of(as_object, X).tobytes()
 
 
@@ -321,6 +322,29 @@ def test_kernel_functions_of_wrong_form_are_refused():
         SVC(kernel=3).fit(X, y)
     with pytest.raises(ZeroDivisionError):
         SVC(kernel=lambda A, B: 1 / 0).fit(X, y)
+
+
+@pytest.mark.parametrize("make", [SVC, NuSVC, SVR, NuSVR, OneClassSVM, KernelPerceptron])
+@pytest.mark.parametrize("kernel", [RBF(), 2.0 * Linear() + 1.0, RBF(0.5).normalised()])
+def test_numbers_beside_a_kernel_object_are_refused(make, kernel):
+    X, y = two_classes()
+    if make is KernelPerceptron:
+        kernel = RBF(2.0)  # it takes plain kernels only
+    make(kernel=kernel, gamma="scale", coef0=0, degree=3).fit(X, y)
+    for name, value in {"gamma": 3.0, "coef0": 1.0, "degree": 2}.items():
+        with pytest.raises(ValueError, match=rf"^{name} must be .* got {value}$") as caught:
+            clone(make(kernel=kernel, **{name: value})).fit(X, y)
+        assert f"with kernel={kernel!r}, " in str(caught.value)
+
+
+def test_numbers_beside_a_kernel_function_or_matrix_have_no_effect():
+    X, y = two_classes()
+    K = kernel_matrix(X, X, gamma=0.3)
+    numbers = {"gamma": 3.0, "coef0": 1.0, "degree": 2}
+    for kernel, samples in ((rbf_function, X), ("precomputed", K)):
+        with_numbers = SVC(kernel=kernel, **numbers).fit(samples, y)
+        without = SVC(kernel=kernel).fit(samples, y)
+        np.testing.assert_array_equal(with_numbers.dual_coef_, without.dual_coef_)
 
 
 def test_the_kernel_perceptron_takes_plain_kernel_objects():

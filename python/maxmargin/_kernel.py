@@ -18,6 +18,9 @@ KERNELS = ("linear", "poly", "rbf", "sigmoid")
 KernelFunction: TypeAlias = Callable[[Any, Any], Any]
 Kernel: TypeAlias = str | KernelFunction
 
+# The numbers of kernels that are given by name, where the user has not set them.
+_UNSET = {"gamma": "scale", "coef0": 0.0, "degree": 3}
+
 # The gamma of a kernel until the training samples are known.
 _UNRESOLVED = 0.0
 
@@ -76,9 +79,12 @@ def check_kernel(
     if isinstance(kernel, str) and kernel in choices:
         return KernelParams(kernel, _UNRESOLVED, coef0, degree)
     is_class = isinstance(kernel, type)
-    known = None if is_class else getattr(kernel, "_core_params", lambda: None)()
-    if isinstance(known, KernelParams):  # one of maxmargin.kernels
-        return known
+    core_params = None if is_class else getattr(kernel, "_core_params", None)
+    if core_params is not None:  # one of maxmargin.kernels
+        _check_unset(kernel, {"gamma": gamma, "coef0": coef0, "degree": degree})
+        known = core_params()
+        if isinstance(known, KernelParams):
+            return known
     if may_be_given and callable(kernel) and not is_class:
         return KernelParams("callable", function=kernel)
     names = ", ".join(map(repr, choices))
@@ -88,6 +94,16 @@ def check_kernel(
         f"kernel must be one of {names}, one of maxmargin.kernels{callables}, got "
         f"{shown(kernel)}{hint}"
     )
+
+
+def _check_unset(kernel: Any, numbers: dict[str, Any]) -> None:
+    """Refuse numbers for the names of kernels beside a kernel that has its own."""
+    for name, value in numbers.items():
+        if value != _UNSET[name]:
+            raise ValueError(
+                f"{name} must be {_UNSET[name]!r}, its default, with kernel={shown(kernel)}, which "
+                f"has numbers of its own, got {shown(value)}"
+            )
 
 
 def with_gamma(kernel: KernelParams, gamma: Any, X: Matrix) -> KernelParams:

@@ -34,7 +34,8 @@ class SVC(PairwiseSVM):
     loss : {'hinge', 'squared_hinge'}, default='hinge'
         max(0, 1 - y_i f(x_i)), or its square.
     kernel : {'linear', 'poly', 'rbf', 'sigmoid', 'precomputed'}, Kernel or callable, default='rbf'
-        One of `maxmargin.kernels`, which has a gamma of its own, or its name:
+        One of `maxmargin.kernels`, which has numbers of its own, so that `gamma`, `coef0` and
+        `degree` must be left at their defaults; or a name:
         x.z; (gamma x.z + coef0)^degree; exp(-gamma ||x - z||^2); tanh(gamma x.z + coef0).
         'precomputed': X is the symmetric matrix of the kernel values of all samples with all;
         `predict` takes the values with all samples of `fit`, or with the support vectors, in the
