@@ -61,9 +61,9 @@ def test_margins_of_a_separator(container):
     w, b = np.array([3.0, -1.0, 0.5]), 0.25
     expected = y * (X @ w + b)
     for labels in (y, y > 0, np.where(y > 0, "yes", "no")):
-        found = diagnostics.functional_margin(container(X), labels, w, b)
+        found = diagnostics.functional_margin(w, container(X), labels, b=b)
         np.testing.assert_allclose(found, expected, atol=1e-6)
-    found = diagnostics.geometric_margin(container(X), y, w, b)
+    found = diagnostics.geometric_margin(w, container(X), y, b=b)
     np.testing.assert_allclose(found, expected / np.sqrt(9 + 1 + 0.25), atol=1e-6)
 
 
@@ -71,7 +71,8 @@ def test_geometric_margin_does_not_depend_on_the_length_of_w():
     X, y = problem()
     w, b = np.array([3.0, -1.0, 0.5]), 0.25
     np.testing.assert_allclose(
-        diagnostics.geometric_margin(X, y, 7 * w, 7 * b), diagnostics.geometric_margin(X, y, w, b)
+        diagnostics.geometric_margin(7 * w, X, y, b=7 * b),
+        diagnostics.geometric_margin(w, X, y, b=b),
     )
 
 
@@ -82,9 +83,9 @@ def test_margins_of_a_machine(name, container):
     model = SVC(kernel=name, tol=1e-6, **KERNELS[name]).fit(container(X), y)
     K, beta = kernel(X, X, name, **KERNELS[name]), beta_of(model, len(y))
     expected = y * (K @ beta + model.intercept_[0])
-    functional = diagnostics.functional_margin(container(X), y, model)
+    functional = diagnostics.functional_margin(model, container(X), y)
     np.testing.assert_allclose(functional, expected, atol=1e-5)
-    geometric = diagnostics.geometric_margin(container(X), y, model)
+    geometric = diagnostics.geometric_margin(model, container(X), y)
     np.testing.assert_allclose(geometric, expected / np.sqrt(beta @ K @ beta), atol=1e-5)
 
 
@@ -92,43 +93,43 @@ def test_margins_of_perceptrons():
     X, y = separable()
     model = Perceptron().fit(X, y)
     expected = y * (X @ model.coef_[0] + model.intercept_[0]) / np.linalg.norm(model.coef_)
-    np.testing.assert_allclose(diagnostics.geometric_margin(X, y, model), expected, atol=1e-9)
+    np.testing.assert_allclose(diagnostics.geometric_margin(model, X, y), expected, atol=1e-9)
     model = KernelPerceptron(kernel="rbf", gamma=0.5).fit(X, y)
     K = kernel(X[model.support_], X, "rbf", gamma=0.5)
     beta = model.dual_coef_[0]
     norm = np.sqrt(beta @ K[:, model.support_] @ beta)
     expected = y * (beta @ K + model.intercept_[0]) / norm
-    np.testing.assert_allclose(diagnostics.geometric_margin(X, y, model), expected, atol=1e-9)
+    np.testing.assert_allclose(diagnostics.geometric_margin(model, X, y), expected, atol=1e-9)
 
 
 def test_the_margin_of_separable_data_is_one_over_w():
     X, y = separable()
     model = SVC(kernel="linear", C=1e4, tol=1e-8).fit(X, y)
-    assert diagnostics.functional_margin(X, y, model).min() == pytest.approx(1.0, abs=1e-6)
-    least = diagnostics.geometric_margin(X, y, model).min()
+    assert diagnostics.functional_margin(model, X, y).min() == pytest.approx(1.0, abs=1e-6)
+    least = diagnostics.geometric_margin(model, X, y).min()
     assert least == pytest.approx(1.0 / np.linalg.norm(model.coef_), rel=1e-6)
     # No other direction does better.
     for angle in np.linspace(0, 2 * np.pi, 50):
         w = np.array([np.cos(angle), np.sin(angle)])
         b = -((X @ w)[y > 0].min() + (X @ w)[y < 0].max()) / 2
-        assert diagnostics.geometric_margin(X, y, w, b).min() <= least + 1e-9
+        assert diagnostics.geometric_margin(w, X, y, b=b).min() <= least + 1e-9
 
 
 def test_bad_arguments_of_margins_are_refused():
     X, y = problem()
     model = SVC().fit(X, y)
     for call, message in (
-        (lambda: diagnostics.functional_margin(X, y, [1.0, 2.0]), "w must hold 3 finite numbers"),
-        (lambda: diagnostics.functional_margin(X, y, [1.0, 2.0, np.nan]), "w must hold 3 finite"),
-        (lambda: diagnostics.functional_margin(X, y, np.ones(3), np.inf), "b must be a finite"),
-        (lambda: diagnostics.functional_margin(X, np.arange(60) % 3, np.ones(3)), "two classes"),
-        (lambda: diagnostics.functional_margin(X, y * 2, model), "y holds .*fitted on"),
-        (lambda: diagnostics.functional_margin(X[:, :2], y, model), "X has 2 features"),
+        (lambda: diagnostics.functional_margin([1.0, 2.0], X, y), "w must hold 3 finite numbers"),
+        (lambda: diagnostics.functional_margin([1.0, 2.0, np.nan], X, y), "w must hold 3 finite"),
+        (lambda: diagnostics.functional_margin(np.ones(3), X, y, b=np.inf), "b must be a finite"),
+        (lambda: diagnostics.functional_margin(np.ones(3), X, np.arange(60) % 3), "two classes"),
+        (lambda: diagnostics.functional_margin(model, X, y * 2), "y holds .*fitted on"),
+        (lambda: diagnostics.functional_margin(model, X[:, :2], y), "X has 2 features"),
         (
-            lambda: diagnostics.functional_margin(X, y, SVC().fit(X, np.arange(60) % 3)),
+            lambda: diagnostics.functional_margin(SVC().fit(X, np.arange(60) % 3), X, y),
             r"two classes, got \[0, 1, 2\]",
         ),
-        (lambda: diagnostics.geometric_margin(X, y, np.zeros(3), 1.0), "w = 0"),
+        (lambda: diagnostics.geometric_margin(np.zeros(3), X, y, b=1.0), "w = 0"),
     ):
         with pytest.raises(ValueError, match=message):
             call()
@@ -158,16 +159,16 @@ def test_a_perceptron_makes_no_more_mistakes_than_the_bound(seed):
     for w, b in (([0.6, 0.8], 0.2), ([6.0, 8.0], 2.0)):
         margins = y * (X @ w + b) / np.sqrt(np.dot(w, w) + b * b)
         expected = (np.square(X).sum(axis=1).max() + 1) / margins.min() ** 2
-        bound = diagnostics.mistake_bound(X, y, w, b)
+        bound = diagnostics.mistake_bound(w, X, y, b=b)
         assert bound == pytest.approx(expected)
-        assert diagnostics.mistake_bound(sp.csr_matrix(X), y, w, b) == pytest.approx(expected)
+        assert diagnostics.mistake_bound(w, sp.csr_matrix(X), y, b=b) == pytest.approx(expected)
         assert 0 < mistakes <= bound
 
 
 def test_bound_of_two_points():
     # R^2 = 2 and the margin of w = 1 is 1.
     X, y = np.array([[1.0], [-1.0]]), np.array([1, -1])
-    assert diagnostics.mistake_bound(X, y, [1.0]) == 2.0
+    assert diagnostics.mistake_bound([1.0], X, y) == 2.0
     assert perceptron_mistakes(X, y) <= 2
 
 
@@ -175,7 +176,7 @@ def test_a_separator_that_does_not_separate_has_no_bound():
     X, y = separable()
     for w in ([-0.6, -0.8], [0.0, 0.0]):
         with pytest.raises(ValueError, match="does not separate the data"):
-            diagnostics.mistake_bound(X, y, w)
+            diagnostics.mistake_bound(w, X, y)
 
 
 # -- the certificate -------------------------------------------------------------------------------
@@ -279,7 +280,7 @@ def test_certificates_are_readable_and_frozen():
 def test_slacks_and_the_width_of_the_margin():
     X, y = problem()
     model = SVC(kernel="linear", C=0.5, tol=1e-8).fit(X, y)
-    xi = diagnostics.slacks(X, y, model)
+    xi = diagnostics.slacks(model, X, y)
     np.testing.assert_allclose(xi, np.maximum(0, 1 - y * model.decision_function(X)))
     w = model.coef_[0]
     assert diagnostics.margin_width(model) == pytest.approx(2 / np.linalg.norm(w))
@@ -287,7 +288,7 @@ def test_slacks_and_the_width_of_the_margin():
     assert 0.5 * xi.sum() == pytest.approx(upper, rel=1e-6)
     X, y = separable()
     hard = SVC(kernel="linear", C=np.inf, tol=1e-8).fit(X, y)
-    closest = np.min(y * diagnostics.geometric_margin(X, y, hard))
+    closest = np.min(y * diagnostics.geometric_margin(hard, X, y))
     assert np.abs(closest) >= diagnostics.margin_width(hard) / 2 * (1 - 1e-6)
     three = SVC().fit(np.arange(6.0)[:, None], [0, 0, 1, 1, 2, 2])
     with pytest.raises(ValueError, match="two classes"):

@@ -40,19 +40,11 @@ DIAGNOSTICS = {
         lambda model, X, y: diagnostics.certificate(model, X, y).duality_gap,
         (),
     ),
-    "functional_margin": (
-        CLASSIFIERS,
-        lambda model, X, y: diagnostics.functional_margin(X, y, model),
-        (N,),
-    ),
-    "geometric_margin": (
-        CLASSIFIERS,
-        lambda model, X, y: diagnostics.geometric_margin(X, y, model),
-        (N,),
-    ),
+    "functional_margin": (CLASSIFIERS, diagnostics.functional_margin, (N,)),
+    "geometric_margin": (CLASSIFIERS, diagnostics.geometric_margin, (N,)),
     "margin_width": (CLASSIFIERS, lambda model, X, y: diagnostics.margin_width(model), ()),
-    "slacks": (ALL, lambda model, X, y: diagnostics.slacks(X, y, model), (N,)),
-    "mistake_bound": (set(), lambda model, X, y: diagnostics.mistake_bound(X, y, model), ()),
+    "slacks": (ALL, diagnostics.slacks, (N,)),
+    "mistake_bound": (set(), diagnostics.mistake_bound, ()),
     "leave_one_out_bound": ({"SVC", "NuSVC"}, diagnostics.leave_one_out_bound, ()),
     "leave_one_out_margins": ({"SVC", "NuSVC"}, diagnostics.leave_one_out_margins, (N,)),
     "radius_margin_bound": ({"SVC", "NuSVC"}, diagnostics.radius_margin_bound, ()),
@@ -113,7 +105,7 @@ def test_the_slacks_are_those_of_the_primal_objective(model, container):
     X, y = problem()
     z = target(model, X, y)
     model.set_params(tol=1e-8).fit(container(X), z)
-    xi = diagnostics.slacks(container(X), z, model)
+    xi = diagnostics.slacks(model, container(X), z)
     certificate = model.certificate_
     if isinstance(model, OneClassSVM):
         half_norm = certificate.dual_objective
@@ -137,10 +129,10 @@ def test_slacks_of_a_linear_regression():
     model = LinearSVR(epsilon=0.2).fit(X, z)
     residual = np.abs(z - X @ np.ravel(model.coef_) - model.intercept_)
     np.testing.assert_allclose(
-        diagnostics.slacks(X, z, model), np.maximum(0.0, residual - 0.2), atol=1e-12
+        diagnostics.slacks(model, X, z), np.maximum(0.0, residual - 0.2), atol=1e-12
     )
     with pytest.raises(ValueError, match="59"):
-        diagnostics.slacks(X, z[:59], model)
+        diagnostics.slacks(model, X, z[:59])
 
 
 def test_the_width_of_the_margin_of_nu_and_linear_machines():
@@ -156,7 +148,7 @@ def test_the_width_of_the_margin_of_nu_and_linear_machines():
 def test_what_is_no_estimator_is_refused_where_one_is_needed():
     X, y = problem()
     for call in (
-        lambda: diagnostics.slacks(X, y, np.ones(3)),
+        lambda: diagnostics.slacks(np.ones(3), X, y),
         lambda: diagnostics.margin_width(np.ones(3)),
         lambda: diagnostics.certificate(np.ones(3), X, y),
         lambda: diagnostics.leave_one_out_bound(np.ones(3), X, y),
@@ -168,16 +160,16 @@ def test_what_is_no_estimator_is_refused_where_one_is_needed():
 def test_classifiers_of_others_have_margins():
     X, y = problem()
     theirs = another_svm.LinearSVC().fit(X, y)
-    found = diagnostics.geometric_margin(X, y, theirs)
+    found = diagnostics.geometric_margin(theirs, X, y)
     norm = np.linalg.norm(theirs.coef_)
     np.testing.assert_allclose(found, y * theirs.decision_function(X) / norm)
     with pytest.raises(TypeError, match=r"takes a fitted classifier .*got LinearSVR"):
-        diagnostics.functional_margin(X, y, another_svm.LinearSVR().fit(X, y))
+        diagnostics.functional_margin(another_svm.LinearSVR().fit(X, y), X, y)
     kernel_machine = another_svm.SVC().fit(X, y)
-    found = diagnostics.functional_margin(X, y, kernel_machine)
+    found = diagnostics.functional_margin(kernel_machine, X, y)
     np.testing.assert_allclose(found, y * kernel_machine.decision_function(X))
     with pytest.raises(TypeError, match=r"maxmargin's kernel machines, got SVC\(\)"):
-        diagnostics.geometric_margin(X, y, kernel_machine)
+        diagnostics.geometric_margin(kernel_machine, X, y)
 
 
 def test_a_given_kernel_matrix_has_slacks_but_no_length_of_w():
@@ -186,11 +178,11 @@ def test_a_given_kernel_matrix_has_slacks_but_no_length_of_w():
     model = SVC(kernel="precomputed", tol=1e-8).fit(gram, y)
     plain = SVC(kernel="linear", tol=1e-8).fit(X, y)
     np.testing.assert_allclose(
-        diagnostics.slacks(gram, y, model), diagnostics.slacks(X, y, plain), atol=1e-6
+        diagnostics.slacks(model, gram, y), diagnostics.slacks(plain, X, y), atol=1e-6
     )
     for call in (
         lambda: diagnostics.margin_width(model),
-        lambda: diagnostics.geometric_margin(gram, y, model),
+        lambda: diagnostics.geometric_margin(model, gram, y),
     ):
         with pytest.raises(ValueError, match="the kernel matrix was given"):
             call()
@@ -202,7 +194,7 @@ def test_a_regression_from_a_file_has_no_slacks(tmp_path):
         io.save_model(model.fit(X, X[:, 0]), tmp_path / "model")
         loaded = io.load_model(tmp_path / "model")
         with pytest.raises(ValueError, match="from a file does not tell the epsilon"):
-            diagnostics.slacks(X, X[:, 0], loaded)
+            diagnostics.slacks(loaded, X, X[:, 0])
 
 
 def test_a_function_as_kernel_has_a_width():

@@ -87,8 +87,8 @@ def test_distinct_points_are_separated_under_rbf_whatever_their_labels():
     model = KernelPerceptron(gamma=5.0, max_iter=10**4).fit(X, y)
     assert model.converged_
     assert (model.predict(X) == y).all()
-    assert functional_margin(X, y, model).min() > 0
-    assert geometric_margin(X, y, model).min() > 0
+    assert functional_margin(model, X, y).min() > 0
+    assert geometric_margin(model, X, y).min() > 0
 
 
 @pytest.mark.parametrize("name", ["rbf", "poly"])

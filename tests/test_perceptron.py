@@ -78,9 +78,9 @@ def test_mistakes_are_within_novikoffs_bound(form, seed, shuffle):
     model.fit(FORMS[form](X), y)
     assert model.converged_
     assert (model.predict(FORMS[form](X)) == y).all()
-    margin = (functional_margin(X, y, w, b) / np.linalg.norm([*w, b])).min()
+    margin = (functional_margin(w, X, y, b=b) / np.linalg.norm([*w, b])).min()
     bound = (np.square(X.astype(float)).sum(axis=1).max() + 1) / margin**2
-    assert mistake_bound(X, y, w, b) == pytest.approx(bound, rel=1e-12)
+    assert mistake_bound(w, X, y, b=b) == pytest.approx(bound, rel=1e-12)
     assert 1 <= model.n_mistakes_[0] <= bound
 
 

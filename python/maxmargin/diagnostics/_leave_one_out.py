@@ -186,7 +186,7 @@ class _Fit(NamedTuple):
 
 def _checked_fit(estimator: Any, X: Any, y: Any, caller: str) -> _Fit:
     require(estimator, caller, (SVC, NuSVC), "a fitted SVC or NuSVC of two classes")
-    margins = functional_margin(X, y, estimator)
+    margins = functional_margin(estimator, X, y)
     if estimator._kernel_params.type == "precomputed":
         raise ValueError("the bound needs the samples, and the kernel matrix was given")
     if not hasattr(estimator, "support_") or estimator.shape_fit_[0] != len(margins):

@@ -21,17 +21,17 @@ from maxmargin.regression import NuSVR
 _CLASSIFIER = "a fitted classifier of two classes"
 
 
-def functional_margin(X: Any, y: Any, separator: Any, b: float = 0.0) -> NDArray[np.float64]:
+def functional_margin(separator: Any, X: Any, y: Any, *, b: float = 0.0) -> NDArray[np.float64]:
     """Return y_i f(x_i) of every sample, with y_i in {-1, +1}.
 
     Parameters
     ----------
+    separator : fitted classifier of two classes, or array-like of shape (n_features,)
+        The classifier whose `decision_function` is f, or the weights w of f(x) = w.x + b.
     X : array-like or sparse matrix of shape (n_samples, n_features)
     y : array-like of shape (n_samples,)
         Labels of two classes. The greater label is the positive one; for an estimator that is
         `classes_[1]`.
-    separator : fitted classifier of two classes, or array-like of shape (n_features,)
-        The classifier whose `decision_function` is f, or the weights w of f(x) = w.x + b.
     b : float, default=0.0
         The offset that goes with w.
 
@@ -49,11 +49,11 @@ def functional_margin(X: Any, y: Any, separator: Any, b: float = 0.0) -> NDArray
     NotFittedError
         If the separator is a classifier that is not fitted.
     """
-    return _functional_margin(X, y, separator, b, "functional_margin")
+    return _functional_margin(separator, X, y, b, "functional_margin")
 
 
 def _functional_margin(
-    X: Any, y: Any, separator: Any, b: float, caller: str
+    separator: Any, X: Any, y: Any, b: float, caller: str
 ) -> NDArray[np.float64]:
     if is_estimator(separator):
         _require_classifier(separator, caller, f"{_CLASSIFIER}, or the weights w")
@@ -69,14 +69,14 @@ def _functional_margin(
     return signs * (product(matrix, w[:, np.newaxis])[:, 0] + offset)
 
 
-def geometric_margin(X: Any, y: Any, separator: Any, b: float = 0.0) -> NDArray[np.float64]:
+def geometric_margin(separator: Any, X: Any, y: Any, *, b: float = 0.0) -> NDArray[np.float64]:
     """Return y_i f(x_i) / ||w|| of every sample: its signed distance from the boundary.
 
     For a kernel machine the distance is that in feature space, ||w||^2 = beta' K beta. Parameters
     and errors are those of `functional_margin`; a separator with w = 0 is an error as well, and so
     is a machine whose kernel matrix was given, and a kernel machine of another package.
     """
-    margin = _functional_margin(X, y, separator, b, "geometric_margin")
+    margin = _functional_margin(separator, X, y, b, "geometric_margin")
     return margin / _norm_of(separator)
 
 
@@ -102,7 +102,7 @@ def margin_width(estimator: Any) -> float:
     return 2.0 / _norm_of(estimator)
 
 
-def slacks(X: Any, y: Any, estimator: Any) -> NDArray[np.float64]:
+def slacks(estimator: Any, X: Any, y: Any = None) -> NDArray[np.float64]:
     """Return by how much every sample violates what the machine asks of it, at least 0.
 
     - A classifier asks for y_i f(x_i) >= 1: the slack is max(0, 1 - y_i f(x_i)), and the sample a
@@ -113,10 +113,10 @@ def slacks(X: Any, y: Any, estimator: Any) -> NDArray[np.float64]:
 
     Parameters
     ----------
+    estimator : fitted classifier of two classes, SVR, NuSVR, LinearSVR or OneClassSVM
     X : array-like or sparse matrix of shape (n_samples, n_features)
     y : array-like of shape (n_samples,)
         Labels of the classifier's two classes, or targets; ignored for a `OneClassSVM`.
-    estimator : fitted classifier of two classes, SVR, NuSVR, LinearSVR or OneClassSVM
 
     Returns
     -------
@@ -140,10 +140,10 @@ def slacks(X: Any, y: Any, estimator: Any) -> NDArray[np.float64]:
         values = estimator.predict(X)
         targets = _validation.check_targets(y, len(values), "slacks")
         return np.maximum(0.0, np.abs(targets - values) - _epsilon_of(estimator))
-    return np.maximum(0.0, 1.0 - _functional_margin(X, y, estimator, 0.0, "slacks"))
+    return np.maximum(0.0, 1.0 - _functional_margin(estimator, X, y, 0.0, "slacks"))
 
 
-def mistake_bound(X: Any, y: Any, w: Any, b: float = 0.0) -> float:
+def mistake_bound(w: Any, X: Any, y: Any, *, b: float = 0.0) -> float:
     """Return R^2 / gamma^2, which bounds the mistakes of a perceptron on these data.
 
     The offset counts as the weight of a constant feature 1: R is the greatest ||(x_i, 1)|| and
@@ -152,7 +152,7 @@ def mistake_bound(X: Any, y: Any, w: Any, b: float = 0.0) -> float:
 
     Parameters
     ----------
-    X, y, w, b
+    w, X, y, b
         As in `functional_margin`.
 
     Raises
@@ -169,7 +169,7 @@ def mistake_bound(X: Any, y: Any, w: Any, b: float = 0.0) -> float:
     """
     matrix = _validation.check_matrix(X, "mistake_bound")
     w, b = _separator(w, b, matrix.shape[1], "mistake_bound")
-    least = float(functional_margin(matrix, y, w, b).min())
+    least = float(functional_margin(w, matrix, y, b=b).min())
     if least <= 0.0:
         raise ValueError(
             f"(w, b) does not separate the data: the least functional margin is {least:.4g}"
