@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+import maxmargin
+
 ROOT = Path(__file__).resolve().parent.parent
 MAIN = "import sys; from maxmargin.cli import main; sys.exit(main())"
 FIT = """
@@ -47,6 +49,18 @@ def test_import_loads_numpy_and_nothing_else() -> None:
     # cython_runtime and _cython_* are names that numpy's own extension modules make.
     third_party = {name for name in new if "cython" not in name} - set(sys.stdlib_module_names)
     assert third_party <= {"maxmargin", "numpy"}
+
+
+def test_modules_are_there_without_an_import_of_their_own() -> None:
+    code = (
+        "import sys, maxmargin; assert {0!r} in dir(maxmargin); maxmargin.{0}; print(*sys.modules)"
+    )
+    for name in ("datasets", "diagnostics", "io", "kernels", "plotting"):
+        loaded = python("-c", code.format(name)).split()
+        assert f"maxmargin.{name}" in loaded
+        assert "matplotlib" not in loaded
+    with pytest.raises(AttributeError, match="no attribute 'plot'"):
+        maxmargin.plot  # noqa: B018
 
 
 def test_fit() -> None:

@@ -2,8 +2,11 @@
 
 Beside the estimators: `maxmargin.kernels` (kernels as objects), `maxmargin.diagnostics` (margins,
 bounds, certificates recomputed), `maxmargin.plotting` (pictures, with matplotlib), `maxmargin.io`
-(LIBSVM's data and model files) and `maxmargin.datasets`.
+(LIBSVM's data and model files) and `maxmargin.datasets`; all but the first are imported when they
+are first used.
 """
+
+from typing import TYPE_CHECKING
 
 from maxmargin import kernels
 from maxmargin._certificate import Certificate, LinearCertificate
@@ -39,9 +42,28 @@ __all__ = [
     "Perceptron",
     "SGDClassifier",
     "__version__",
+    "datasets",
+    "diagnostics",
+    "io",
     "kernels",
     "patch_sklearn",
+    "plotting",
     "show_config",
     "sklearn_patched",
     "unpatch_sklearn",
 ]
+
+if TYPE_CHECKING:
+    from maxmargin import datasets, diagnostics, io, plotting
+else:
+
+    def __getattr__(name: str) -> object:
+        if name not in ("datasets", "diagnostics", "io", "plotting"):
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import import_module
+
+        return import_module(f"{__name__}.{name}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
