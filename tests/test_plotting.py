@@ -147,6 +147,29 @@ def test_one_class() -> None:
     np.testing.assert_array_equal(outside.get_offsets(), X[model.predict(X) == -1])
 
 
+@pytest.mark.parametrize("given", [None, "constrained", "tight"])
+def test_the_legend_hides_nothing_and_is_whole(given) -> None:
+    X, y = blobs()
+    model = Perceptron().fit(X, y)
+    for draw in (plotting.plot_decision_regions, plotting.plot_passes):
+        ax = None if given is None else pyplot.figure(layout=given).add_subplot()
+        ax = draw(model, X, y, ax=ax)
+        ax.figure.canvas.draw()
+        legend, axes = ax.get_legend().get_window_extent(), ax.get_window_extent()
+        assert not legend.overlaps(axes.padded(-1.0))
+        assert ax.figure.bbox.padded(1.0).contains(legend.x0, legend.y0)
+        assert ax.figure.bbox.padded(1.0).contains(legend.x1, legend.y1)
+
+
+def test_without_a_layout_the_legend_is_inside() -> None:
+    X, y = blobs()
+    ax = plotting.plot_decision_regions(SVC().fit(X, y), X, y, ax=pyplot.subplots()[1])
+    ax.figure.canvas.draw()
+    legend, axes = ax.get_legend().get_window_extent(), ax.get_window_extent()
+    assert axes.contains(legend.x0, legend.y0)
+    assert axes.contains(legend.x1, legend.y1)
+
+
 def test_given_axes_are_used() -> None:
     X, y = blobs()
     drawn, columns = pyplot.subplots(1, 2)

@@ -9,7 +9,15 @@ from numpy.typing import NDArray
 
 from maxmargin import _validation
 from maxmargin._sparse import CsrMatrix
-from maxmargin.plotting._style import INK, colour_of, draw_samples, new_axes, pale, plane_of
+from maxmargin.plotting._style import (
+    INK,
+    colour_of,
+    draw_samples,
+    legend_beside,
+    new_axes,
+    pale,
+    plane_of,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,6 +59,8 @@ def plot_decision_regions(
     resolution : int, default=300
         Points along each side of the grid on which the estimator is evaluated, >= 2.
     legend : bool, default=True
+        Whether there is a legend: beside the axes if the figure has a layout that makes room for it
+        (``layout="constrained"``, as that of a new figure), else inside.
     ax : matplotlib.axes.Axes, default=None
         Where to draw. None: on a new figure of pyplot's.
 
@@ -94,7 +104,7 @@ def plot_decision_regions(
     ax.set_xlim(across[0], across[-1])
     ax.set_ylim(up[0], up[-1])
     if legend:
-        ax.legend(loc="best", framealpha=0.9, fontsize="small")
+        legend_beside(ax)
     return ax
 
 

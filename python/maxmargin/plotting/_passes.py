@@ -17,6 +17,7 @@ from maxmargin.plotting._style import (
     colour_of,
     draw_samples,
     frame,
+    legend_beside,
     mark_of,
     new_axes,
     plane_of,
@@ -144,7 +145,7 @@ def plot_passes(
     draw_samples(ax, samples, codes, [str(label) for label in estimator.classes_])
     ax.set_xlim(across[0], across[-1])
     ax.set_ylim(up[0], up[-1])
-    ax.legend(loc="best", framealpha=0.9, fontsize="small")
+    legend_beside(ax)
     return ax
 
 

@@ -59,6 +59,17 @@ def frame(ax: Axes, grid: str | None = None) -> None:
         ax.grid(axis=grid, color=GRID, linewidth=0.8)  # type: ignore[arg-type,unused-ignore]
 
 
+def legend_beside(ax: Axes) -> None:
+    """Add a legend beside the axes, where it hides no sample.
+
+    Only a layout engine makes room for it there; in a figure without one it lies inside.
+    """
+    if ax.figure.get_layout_engine() is None:
+        ax.legend(loc="best", framealpha=0.9, fontsize="small")
+    else:
+        ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize="small")
+
+
 def draw_samples(ax: Axes, X: NDArray[Any], codes: NDArray[np.int64], names: list[str]) -> None:
     """Draw the samples of every class in its colour and shape, with an entry in the legend."""
     for code, name in enumerate(names):
