@@ -229,7 +229,7 @@ def test_extreme_scales_stay_finite_and_certified(scale, C):
 def test_caps_leave_a_usable_model_and_a_callback_ends_the_fit():
     X, codes = classes(300, 30)
     for cap in (0, 1, 3):
-        with pytest.warns(ConvergenceWarning, match=r"max_iter\): relative duality gap"):
+        with pytest.warns(ConvergenceWarning, match=r"max_iter\): relative duality gap "):
             model = joint(C=100.0, tol=1e-12, max_iter=cap).fit(X, codes)
         assert model.n_iter_ == cap
         objective = joint_objective(X, codes, model.coef_, model.intercept_, 100.0)

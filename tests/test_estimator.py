@@ -48,9 +48,11 @@ from oracles import (
 def test_stopping_early_warns_and_leaves_a_usable_model():
     X, y = two_classes()
     with pytest.warns(
-        ConvergenceWarning, match=r"\(max_iter\): KKT violation .* > tol=0.001.*Scal"
-    ):
+        ConvergenceWarning, match=r"\(max_iter\): KKT violation .* > tol=0.001, relative .*Scal"
+    ) as caught:
         model = SVC(C=100.0, max_iter=2).fit(X, y)
+    gap = f"relative duality gap {model.certificate_.relative_gap:.4g}."
+    assert gap in str(caught[0].message)
     assert model.fit_status_ == 1
     assert model.n_iter_.max() <= 2
     certificate = model.certificate_

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 
 import numpy as np
@@ -89,6 +90,22 @@ def test_no_margin_at_the_largest_nu_is_the_constant_of_the_heavier_class(X, y, 
         )
     with pytest.raises(ValueError, match=rf"feasible one being {float(largest)!r}$"):
         NuSVC(kernel="linear", nu=0.99 * largest).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("params", "weight", "sizes"),
+    [
+        ({}, None, "'few' (1 sample) and 'many' (3 samples), nu must be <= 0.5"),
+        ({}, [2, 2, 2, 2], "'few' (1 sample) and 'many' (3 samples), nu must be <= 0.5"),
+        ({}, [1, 1, 1, 0], "'few' (1 sample) and 'many' (2 samples), nu must be <= 0.66"),
+        ({}, [2, 2, 2, 1], "'few' (weight 2) and 'many' (weight 5), nu must be <= 0.57"),
+        ({"class_weight": {"few": 2}}, None, "'few' (weight 2) and 'many' (weight 3), nu must"),
+    ],
+)
+def test_an_infeasible_nu_is_told_with_counts_where_weights_are_equal(params, weight, sizes):
+    y = ["few", "many", "many", "many"]
+    with pytest.raises(ValueError, match=re.escape(f"with classes as unequal as {sizes}")):
+        NuSVC(nu=0.9, **params).fit(np.c_[[0.0, 1.0, 2.0, 3.0]], y, sample_weight=weight)
 
 
 @pytest.mark.parametrize("seed", range(24))

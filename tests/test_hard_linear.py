@@ -152,8 +152,10 @@ def test_a_cap_on_iterations_leaves_a_usable_model_and_warns(n_features, loss):
         assert np.isfinite(model.coef_).all()
         assert cap >= 2 or not model.certificate_.converged
         assert model.certificate_.duality_gap >= 0
-    with pytest.warns(ConvergenceWarning, match=r"max_iter\): relative duality gap"):
-        LinearSVC(loss=loss, C=100.0, tol=1e-14, max_iter=1).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match=r"max_iter\): relative duality gap \(") as caught:
+        model = LinearSVC(loss=loss, C=100.0, tol=1e-14, max_iter=1).fit(X, y)
+    gap = f"(gap / primal objective) {model.certificate_.relative_gap:.4g} > tol=1e-14."
+    assert gap in str(caught[0].message)
     with pytest.warns(ConvergenceWarning, match="time_limit"):
         LinearSVC(loss=loss, C=1e4, tol=1e-15, time_limit=1e-9).fit(X, y)
 

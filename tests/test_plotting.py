@@ -8,6 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn import svm
+from sklearn.exceptions import NotFittedError
 
 from maxmargin import (
     SVC,
@@ -192,6 +194,16 @@ def test_what_cannot_be_drawn(model, n_features: int, message: str) -> None:
     y = np.arange(20) % 2
     with pytest.raises(ValueError, match=message):
         plotting.plot_decision_regions(model.fit(X, y), X, y)
+    assert pyplot.get_fignums() == []
+
+
+@pytest.mark.parametrize(
+    "model", [SVC(), Perceptron(), OneClassSVM(), svm.SVC()], ids=lambda model: repr(model)
+)
+def test_what_is_not_fitted_says_so(model) -> None:
+    X, y = blobs()
+    with pytest.raises(NotFittedError, match=f"This {type(model).__name__} instance is not fitted"):
+        plotting.plot_decision_regions(model, X, y)
     assert pyplot.get_fignums() == []
 
 

@@ -146,8 +146,8 @@ class KernelMachine(BaseEstimator):
             where = f" in {sum(failed)} of {len(failed)} pairs of classes"
         return (
             f"{type(self).__name__} stopped before it converged ({certificate.stop_reason})"
-            f"{where}: KKT violation {certificate.kkt_violation:.4g} > tol={self.tol:g}, duality "
-            f"gap {certificate.duality_gap:.4g}. Scaling the features (StandardScaler, "
+            f"{where}: KKT violation {certificate.kkt_violation:.4g} > tol={self.tol:g}, relative "
+            f"duality gap {certificate.relative_gap:.4g}. Scaling the features (StandardScaler, "
             f"MinMaxScaler), a {self._remedy}, or a greater max_iter or time_limit may help."
         )
 

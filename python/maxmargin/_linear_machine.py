@@ -98,9 +98,10 @@ class LinearMachine(BaseEstimator):
             where = f" in {failed} of {len(machines)} one-vs-rest problems"
         warnings.warn(
             f"{type(self).__name__} stopped before it converged ({certificate.stop_reason})"
-            f"{where}: relative duality gap {certificate.relative_gap:.4g} > tol={self.tol:g}. "
-            "Scaling the features (StandardScaler, MinMaxScaler), a smaller C, or a greater "
-            "max_iter or time_limit may help.",
+            f"{where}: relative duality gap (gap / primal objective) "
+            f"{certificate.relative_gap:.4g} > tol={self.tol:g}. Scaling the features "
+            "(StandardScaler, MinMaxScaler), a smaller C, or a greater max_iter or time_limit may "
+            "help.",
             compatible(ConvergenceWarning),
             stacklevel=3,
         )

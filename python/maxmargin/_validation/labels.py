@@ -273,11 +273,22 @@ def check_feasible_nu(
     light, heavy = weights.min(), weights.max()
     largest = 2.0 * light / (light + heavy)
     if nu > largest * (1.0 + 1e-12):
-        few, many = shown(classes[weights.argmin()]), shown(classes[weights.argmax()])
-        raise ValueError(
-            f"nu={nu:g} is infeasible: with classes as unequal as {few} (weight {light:g}) and "
-            f"{many} (weight {heavy:g}), nu must be <= {float(largest)!r}"
+        few, many = (
+            f"{shown(classes[k])} ({_size_of_class(upper, codes == k)})"
+            for k in (weights.argmin(), weights.argmax())
         )
+        raise ValueError(
+            f"nu={nu:g} is infeasible: with classes as unequal as {few} and {many}, nu must be <= "
+            f"{float(largest)!r}"
+        )
+
+
+def _size_of_class(upper: NDArray[np.float64], is_mine: NDArray[np.bool_]) -> str:
+    """Return how many samples of a class count, or their weight where samples differ in it."""
+    counting = upper[upper > 0.0]
+    if counting.min() == counting.max():
+        return counted(int(np.count_nonzero(upper[is_mine])), "sample")
+    return f"weight {upper[is_mine].sum():g}"
 
 
 def check_targets(y: Any, n_samples: int, owner: str) -> NDArray[np.float64]:

@@ -73,6 +73,8 @@ def plot_decision_regions(
     ValueError
         If `X` does not have two features, is sparse, or does not fit `y`; if the estimator is a
         regressor.
+    NotFittedError
+        If the estimator is not fitted.
     ImportError
         If matplotlib is not installed.
 
@@ -85,7 +87,7 @@ def plot_decision_regions(
     """
     samples = check_plane(X)
     resolution = _validation.check_integer("resolution", resolution, at_least=2, at_most=10_000)
-    classes, names = _classes_of(estimator)
+    classes, names = _classes_of(estimator, samples)
     labels = estimator.predict(samples) if y is None else y
     codes = _validation.check_known_labels(labels, len(samples), "The picture", classes)
     if margins is None:
@@ -118,7 +120,7 @@ def check_plane(X: Any) -> NDArray[Any]:
     return matrix
 
 
-def _classes_of(estimator: Any) -> tuple[NDArray[Any], list[str]]:
+def _classes_of(estimator: Any, samples: NDArray[Any]) -> tuple[NDArray[Any], list[str]]:
     """Return the labels that the estimator gives, ascending, and their names."""
     if hasattr(estimator, "classes_"):
         return estimator.classes_, [str(label) for label in estimator.classes_]
@@ -126,6 +128,7 @@ def _classes_of(estimator: Any) -> tuple[NDArray[Any], list[str]]:
         raise ValueError(
             f"estimator must be a fitted classifier or one-class machine, got {estimator!r}"
         )
+    estimator.decision_function(samples[:1])  # says so where the estimator is not fitted
     return np.array([-1, 1]), ["outside", "inside"]
 
 
