@@ -296,7 +296,8 @@ def test_weights_of_absent_classes_are_a_warning(folder, capfd):
     [
         ("", "svm-train: got 0 files; expected: [flags] training_set_file [model_file]"),
         ("pair m n", "svm-train: got 3 files; expected: [flags] training_set_file [model_file]"),
-        ("pair -c 1", "svm-train: -c stands behind a file; expected: [flags] training_set_file"),
+        ("pair -c 1", "svm-train: -c stands behind the file pair, and flags must come first; exp"),
+        ("-b 1 tiny", "probabilities need at least 5 samples of every class, "),
         ("-c", "svm-train: -c needs cost behind it"),
         ("-z 3 pair", "svm-train: there is no flag -z; maxmargin svm-train --help lists them"),
         ("-c x pair", "svm-train: -c: cost must be a finite number > 0, got 'x'"),
@@ -327,6 +328,7 @@ def test_bad_input_is_one_line_and_exit_code_1(folder, capfd, arguments, message
         ("text", "1 1:1\n-1 1:one\n"),
         ("zero", "1 0:1\n-1 1:1\n"),
         ("one", "1 1:1\n1 1:2\n"),
+        ("tiny", "1 1:1\n-1 1:2\n"),
     ):
         (folder / name).write_text(text)
     before = sorted(os.listdir(folder))
@@ -344,6 +346,7 @@ def test_bad_input_is_one_line_and_exit_code_1(folder, capfd, arguments, message
         ("pair.t m", "svm-predict: got 2 files; expected: [flags] test_file model_file output"),
         ("-b 1 pair.t m out", "-b 1: m holds no probabilities; train it with -b 1"),
         ("pair.t pair out", "pair, line 1: not a LIBSVM model"),
+        ("m pair.t out", "m is a model, and pair.t is not: expected test_file model_file output_f"),
         ("nowhere m out", "nowhere: no such file"),
         ("pair.t m none/out", "none/out: the folder to write to does not exist"),
         ("pair.t k out", "pair.t holds kernel values with 16 training samples, but the model"),

@@ -35,8 +35,8 @@ def check_enough_samples(
     if counts.min() < N_FOLDS:
         few = shown(classes[counts.argmin()])
         raise ValueError(
-            f"probability=True needs at least {N_FOLDS} samples of every class, of positive "
-            f"weight, for its cross-validation, but class {few} has {counts.min()}"
+            f"probabilities need at least {N_FOLDS} samples of every class, of positive weight, "
+            f"for their cross-validation, but class {few} has {counts.min()}"
         )
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin import io
 from maxmargin._sparse import CsrMatrix, Matrix
 from maxmargin._wording import counted
+from maxmargin.io import ZeroBased
 
 
 def load_samples(
@@ -18,6 +21,31 @@ def load_samples(
     if len(y) == 0:
         raise ValueError(f"{path} holds no samples")
     return widened(X, 1), y
+
+
+def load_model_for(data: str, path: str, expected: str, *, zero_based: ZeroBased = "auto") -> Any:
+    """Return the model of a file, for the samples of another.
+
+    Raises
+    ------
+    ValueError
+        If it is not a model; also where `data` is one, so that the files were swapped: `expected`
+        says how they should come.
+    """
+    try:
+        return io.load_model(path, zero_based=zero_based)
+    except ValueError:
+        if _begins_as_model(data):
+            raise ValueError(f"{data} is a model, and {path} is not: expected {expected}") from None
+        raise
+
+
+def _begins_as_model(path: str) -> bool:
+    try:
+        with open(path, "rb") as file:
+            return file.read(8) == b"svm_type"
+    except OSError:
+        return False
 
 
 def widened(X: CsrMatrix, n_features: int) -> CsrMatrix:

@@ -92,7 +92,9 @@ class FlagCommand:
                 values[flag.name] = value
         if len(rest) not in self.n_files:
             stray = [word for word in rest[1:] if word.startswith("-")]
-            fault = f"{stray[0]} stands behind a file" if stray else f"got {len(rest)} files"
+            fault = f"got {len(rest)} files"
+            if stray:
+                fault = f"{stray[0]} stands behind the file {rest[0]}, and flags must come first"
             raise ValueError(f"{self.name}: {fault}; expected: [flags] {self.files}")
         return Given(values, rest)
 

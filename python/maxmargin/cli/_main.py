@@ -7,6 +7,7 @@ import errno
 import os
 import sys
 from collections.abc import Callable, Sequence
+from typing import NoReturn
 
 from maxmargin import __version__
 from maxmargin.cli import _train_predict
@@ -50,8 +51,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return _exit_code(lambda: options.run(options), bad_input=EXIT_BAD_INPUT)
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line, without the usage."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(EXIT_BAD_INPUT, f"{self.prog}: error: {message}\n")
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="maxmargin",
         description=_DESCRIPTION,
         epilog=_EXAMPLE,

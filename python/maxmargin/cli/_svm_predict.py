@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from maxmargin import io
 from maxmargin._files import check_writable, replacing
 from maxmargin._kernel_machine import KernelMachine
 from maxmargin._one_vs_one_model import OneVsOneModel
 from maxmargin._sparse import Matrix
-from maxmargin.cli._data import load_samples, widened
+from maxmargin.cli._data import load_model_for, load_samples, widened
 from maxmargin.cli._flags import Flag, FlagCommand, Given, choice, on
 from maxmargin.cli._reports import accuracy_of, errors_of
 from maxmargin.cli._svm_train import noise_model
@@ -22,7 +21,7 @@ from maxmargin.regression import RegressionMachine
 def _run(given: Given) -> None:
     data, model_file, output = given.files
     check_writable(output)
-    model = io.load_model(model_file, zero_based=False)
+    model = load_model_for(data, model_file, SVM_PREDICT.files, zero_based=False)
     X, y = _samples_for(model, data)
     says = (lambda text: None) if given.get("-q") else print
     text = ""

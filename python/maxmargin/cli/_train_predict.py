@@ -16,7 +16,7 @@ from maxmargin import _validation, config, io
 from maxmargin._files import check_writable, replacing
 from maxmargin._kernel import KERNELS
 from maxmargin._wording import counted
-from maxmargin.cli._data import load_samples, shape_of, widened
+from maxmargin.cli._data import load_model_for, load_samples, shape_of, widened
 from maxmargin.cli._reports import convergence_warnings_on_stderr
 from maxmargin.progress import ProgressLine
 from maxmargin.svm import SVC
@@ -101,6 +101,8 @@ def _checked(parameter: str) -> Callable[[str], Any]:
     def convert(text: str) -> Any:
         value = _number(text)
         with _as_usage_error():
+            if parameter == "kernel":
+                return _validation.check_choice(parameter, text, KERNELS)
             SVC().set_params(**{parameter: value})._check_parameters()
         return value
 
@@ -195,7 +197,7 @@ def _train(options: argparse.Namespace) -> None:
 def _predict(options: argparse.Namespace) -> None:
     if options.output is not None:
         check_writable(options.output)
-    model = io.load_model(options.model)
+    model = load_model_for(options.data, options.model, "MODEL DATA")
     model.set_params(n_jobs=options.threads)
     X, y = load_samples(options.data)
     # A file tells only the last column that it uses; columns unknown to the other side are zero.
