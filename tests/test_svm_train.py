@@ -297,6 +297,7 @@ def test_weights_of_absent_classes_are_a_warning(folder, capfd):
         ("", "svm-train: got 0 files; expected: [flags] training_set_file [model_file]"),
         ("pair m n", "svm-train: got 3 files; expected: [flags] training_set_file [model_file]"),
         ("pair -c 1", "svm-train: -c stands behind the file pair, and flags must come first; exp"),
+        ("-v 5 single", "cross-validation needs at least 2 samples, got 1"),
         ("-b 1 tiny", "probabilities need at least 5 samples of every class, "),
         ("-c", "svm-train: -c needs cost behind it"),
         ("-z 3 pair", "svm-train: there is no flag -z; maxmargin svm-train --help lists them"),
@@ -329,6 +330,7 @@ def test_bad_input_is_one_line_and_exit_code_1(folder, capfd, arguments, message
         ("zero", "1 0:1\n-1 1:1\n"),
         ("one", "1 1:1\n1 1:2\n"),
         ("tiny", "1 1:1\n-1 1:2\n"),
+        ("single", "1 1:1\n"),
     ):
         (folder / name).write_text(text)
     before = sorted(os.listdir(folder))

@@ -35,6 +35,8 @@ def folds_of(
 
     Stratified, every fold holds its share of every class. At most one fold a sample.
     """
+    if len(y) < 2:
+        raise ValueError(f"cross-validation needs at least 2 samples, got {len(y)}")
     random = glibc_rand()
     groups = [np.arange(len(y))]
     if is_stratified and n_folds < len(y):
