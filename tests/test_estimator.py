@@ -217,7 +217,7 @@ def test_options_reach_the_core(monkeypatch):
 @pytest.mark.parametrize(
     ("estimator", "missing"),
     [
-        (Perceptron, {"verbose"}),
+        (Perceptron, set()),
         (SGDClassifier, {"epsilon"}),
     ],
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -24,6 +26,24 @@ def test_a_warning_tells_the_mistakes_of_the_last_pass():
     assert model.n_iter_ == 5
     with pytest.warns(ConvergenceWarning, match="converge: 2 mistakes in the last of 1 pass\\."):
         Perceptron(max_iter=1).fit([[1.0], [2.0]], [1, 0])
+
+
+def test_verbose_tells_the_mistakes_of_the_last_pass(capsys):
+    X, y = integers(50, 3)
+    mistakes = perceptron(X, 2 * y - 1, 5)[2]
+    model = fit(X, y, max_iter=5, verbose=True)
+    out, err = capsys.readouterr()
+    assert out == ""
+    line = f"iteration 5  share of mistakes {mistakes[-1] / 50:.3g}  "
+    assert re.fullmatch(re.escape(line) + r"\d+\.\d s\n", err)
+    model.partial_fit(X, y)
+    assert capsys.readouterr().err.startswith("iteration 1  share of mistakes ")
+    fit(X, y, max_iter=5, verbose=0)
+    assert capsys.readouterr().err == ""
+    fit(X, y, max_iter=5, early_stopping=True, verbose=2)
+    assert re.match(r"iteration \d  validation error 0\.\d+  ", capsys.readouterr().err)
+    with pytest.raises(ValueError, match="verbose must be"):
+        Perceptron(verbose=-1).fit(X, y)
 
 
 @pytest.mark.parametrize("tol", [0.0, 0.02, 0.5])

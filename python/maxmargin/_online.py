@@ -4,44 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin import _core, _validation
-from maxmargin._mapped import is_mapped
+from maxmargin._examples import NONE, Examples, Settings, weights_of, zero_state
 from maxmargin._mistake_driven import MistakeDriven
 from maxmargin._one_vs_rest import class_factors, positive_classes
-from maxmargin._sparse import CsrMatrix, Matrix, product
+from maxmargin._sparse import Matrix, product
 from maxmargin._validation import Callback, ClassWeight
+from maxmargin.progress import with_line_of_passes
 
 Self = TypeVar("Self", bound="OnlineLinear")
-Settings = dict[str, Any]
 
-_NONE = np.zeros(0)
 # Where `early_stopping` is set without a tolerance.
 _EARLY_TOL = 1e-3
-
-
-class Examples(NamedTuple):
-    """Training data in the core's form."""
-
-    X: Matrix
-    codes: NDArray[np.int64]
-    classes: NDArray[Any]
-    weight: NDArray[np.float64] | None
-    class_weight: NDArray[np.float64]
-    positive: NDArray[np.int64]  # classes against the rest; empty: all classes in one problem
-
-    def settings_of(self, settings: Settings) -> _core.OnlineSettings:
-        """Return the core's settings for these data."""
-        arrays = (self.X.data, self.X.indices) if isinstance(self.X, CsrMatrix) else (self.X,)
-        return _core.OnlineSettings(**settings, is_mapped=any(map(is_mapped, arrays)))
-
-    def given_weight(self) -> NDArray[np.float64]:
-        """Return the weights as the core takes them: none, or one for every row."""
-        return _NONE if self.weight is None else self.weight
 
 
 class OnlineLinear(MistakeDriven):
@@ -58,6 +37,7 @@ class OnlineLinear(MistakeDriven):
     warm_start: bool
     average: bool | int
     multi_class: str
+    verbose: bool | int
 
     def fit(self: Self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train on samples `X` with labels `y`, from w = 0 unless `warm_start` is set.
@@ -101,7 +81,7 @@ class OnlineLinear(MistakeDriven):
         if goes_on and self.__sklearn_is_fitted__():
             self._check_same_model(X, matrix, classes)
             start = self._present_state()
-        validation_weight = _NONE
+        validation_weight = NONE
         if self.early_stopping:
             examples, validation_weight = self._set_aside(examples, settings["seed"])
         result = self._train(examples, validation_weight, settings, start)
@@ -154,7 +134,7 @@ class OnlineLinear(MistakeDriven):
         if not is_first:
             self._check_same_model(X, matrix, known)
             start = self._present_state()
-        result = self._train(examples, _NONE, settings, start)
+        result = self._train(examples, NONE, settings, start)
         self._set_fit(X, examples, settings, result)
         return self
 
@@ -306,7 +286,7 @@ class OnlineLinear(MistakeDriven):
         if len(state["average_b"]) == 0:
             state["w"], state["b"] = self.coef_, self.intercept_
         if not self._average_from():
-            state["average_w"], state["average_b"] = np.zeros((0, self.n_features_in_)), _NONE
+            state["average_w"], state["average_b"] = np.zeros((0, self.n_features_in_)), NONE
             state["n_averaged"] = np.zeros_like(state["n_averaged"])
         return state
 
@@ -335,7 +315,6 @@ class OnlineLinear(MistakeDriven):
         validation_weight: NDArray[np.float64],
         settings: Settings,
         start: dict[str, NDArray[Any]] | None,
-        callback: Callback | None = None,
     ) -> dict[str, Any]:
         heaviest = 1.0 if examples.weight is None else float(examples.weight.max())
         largest = float(examples.class_weight.max()) * settings["eta0"]
@@ -344,20 +323,29 @@ class OnlineLinear(MistakeDriven):
                 f"eta0={settings['eta0']} times class_weight and sample_weight overflows; "
                 "reduce them"
             )
-        try:
-            return _core.online_fit(
-                examples.X,
-                examples.codes,
-                examples.given_weight(),
-                validation_weight,
-                examples.class_weight,
-                examples.positive,
-                _zero_state(examples) if start is None else start,
-                examples.settings_of(settings),
-                callback,
-            )
-        except _core.NumericError as error:
-            raise ValueError(self._overflow_message(str(error))) from error
+
+        def train(callback: Callback | None) -> dict[str, Any]:
+            try:
+                return _core.online_fit(
+                    examples.X,
+                    examples.codes,
+                    examples.given_weight(),
+                    validation_weight,
+                    examples.class_weight,
+                    examples.positive,
+                    zero_state(examples) if start is None else start,
+                    examples.settings_of(settings),
+                    callback,
+                )
+            except _core.NumericError as error:
+                raise ValueError(self._overflow_message(str(error))) from error
+
+        if not _validation.check_verbose(self.verbose):
+            return train(None)
+        measure = "objective" if settings.get("follows_loss") else "mistake_rate"
+        if len(validation_weight) > 0:
+            measure = "validation_error"
+        return with_line_of_passes(train, measure)
 
     def _set_fit(
         self, X: Any, examples: Examples, settings: Settings, result: dict[str, Any]
@@ -373,28 +361,3 @@ class OnlineLinear(MistakeDriven):
 
     def _overflow_message(self, what: str) -> str:
         return f"{type(self).__name__} overflows on these data ({what}): scale the data"
-
-
-def weights_of(
-    state: dict[str, NDArray[Any]],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the averages if there are any, else the last w and b."""
-    if len(state["average_b"]) > 0:
-        return state["average_w"], state["average_b"]
-    return state["w"], state["b"]
-
-
-def _zero_state(examples: Examples) -> dict[str, NDArray[Any]]:
-    n_functions = len(examples.positive) or len(examples.classes)
-    n_problems = len(examples.positive) or 1
-    n_features = examples.X.shape[1]
-    return {
-        "w": np.zeros((n_functions, n_features)),
-        "b": np.zeros(n_functions),
-        "average_w": np.zeros((0, n_features)),
-        "average_b": _NONE,
-        "n_steps": np.zeros(n_problems, dtype=np.int64),
-        "n_averaged": np.zeros(n_problems, dtype=np.int64),
-        "lost": np.zeros((0, n_features)),
-        "due": np.zeros(n_problems),
-    }

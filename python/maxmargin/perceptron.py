@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin import _validation
-from maxmargin._online import Examples, OnlineLinear, Settings
+from maxmargin._examples import Examples, Settings
+from maxmargin._online import OnlineLinear
 from maxmargin._sparse import Matrix
 from maxmargin._validation import ClassWeight
 from maxmargin._votes import Votes
@@ -79,6 +80,9 @@ class Perceptron(OnlineLinear):
         the rest has 1 (scikit-learn's rule).
     warm_start : bool, default=False
         Whether `fit` goes on from the present weights, which must be for the same classes.
+    verbose : bool or int, default=0
+        Whether to show progress on stderr: the pass, and what `tol` is applied to, of the last
+        complete one. Of several problems, that of one; at the end their mean.
     n_jobs : int or None, default=None
         Threads, which share the one-vs-rest problems: None is OpenMP's default, -1 all cores. The
         result does not depend on it.
@@ -155,6 +159,7 @@ class Perceptron(OnlineLinear):
         multi_class: str = "ovr",
         class_weight: ClassWeight = None,
         warm_start: bool = False,
+        verbose: bool | int = 0,
         n_jobs: int | None = None,
     ) -> None:
         self.penalty = penalty
@@ -175,6 +180,7 @@ class Perceptron(OnlineLinear):
         self.multi_class = multi_class
         self.class_weight = class_weight
         self.warm_start = warm_start
+        self.verbose = verbose
         self.n_jobs = n_jobs
 
     def _own_settings(self) -> Settings:

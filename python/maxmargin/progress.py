@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TextIO
 
@@ -16,6 +17,7 @@ __all__ = ["ProgressLine"]
 _SHOWN = {
     "dual_objective": "dual objective {:.6g}",
     "objective": "objective {:.6g}",
+    "mistake_rate": "share of mistakes {:.3g}",
     "validation_error": "validation error {:.3g}",
     "relative_gap": "relative gap {:.3g}",
     "kkt_violation": "violation {:.3g}",
@@ -95,3 +97,28 @@ def last_report(
         "n_bounded": 0 if is_linear else int(result["n_bounded"].sum()),
         "seconds": seconds,
     }
+
+
+def with_line_of_passes(
+    train: Callable[[Callback], dict[str, Any]], measure: str
+) -> dict[str, Any]:
+    """Return what `train` returns, with a line on stderr of its passes while it runs.
+
+    What the core tells of a pass is shown as `measure`.
+    """
+    begin = time.perf_counter()
+    line = ProgressLine()
+    try:
+        result = train(lambda report: line(_named(report, measure)))
+        n_iter = max(map(len, result["mistakes_per_pass"]))
+        seconds = time.perf_counter() - begin
+        line.show({"n_iter": n_iter, measure: result["measure"].mean(), "seconds": seconds})
+    finally:
+        line.close()
+    return result
+
+
+def _named(report: dict[str, Any], measure: str) -> dict[str, Any]:
+    """Return of a report of the core what it tells, with the measure under its name."""
+    told = {key: report[key] for key in ("n_iter", "seconds")}
+    return {**told, measure: report["measure"]} if "measure" in report else told

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import math
-import time
 import warnings
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin import _core, _validation
-from maxmargin._online import Examples, OnlineLinear, Settings, weights_of
-from maxmargin._validation import Callback, ClassWeight
+from maxmargin._examples import Examples, Settings, weights_of
+from maxmargin._online import OnlineLinear
+from maxmargin._validation import ClassWeight
 from maxmargin._wording import counted
 from maxmargin.exceptions import ConvergenceWarning, compatible
-from maxmargin.progress import ProgressLine
 
 __all__ = ["SGDClassifier"]
 
@@ -254,23 +252,9 @@ class SGDClassifier(OnlineLinear):
         validation_weight: NDArray[np.float64],
         settings: Settings,
         start: dict[str, NDArray[Any]] | None,
-        callback: Callback | None = None,
     ) -> dict[str, Any]:
         settings = {**settings, "radius": settings["radius"] * math.sqrt(_mean_weight(examples))}
-        train = partial(super()._train, examples, validation_weight, settings, start)
-        if not _validation.check_verbose(self.verbose):
-            return train(callback)
-        measure = "objective" if len(validation_weight) == 0 else "validation_error"
-        begin = time.perf_counter()
-        line = ProgressLine(then=callback)
-        try:
-            result = train(lambda report: line(_named(report, measure)))
-            n_iter = max(map(len, result["mistakes_per_pass"]))
-            seconds = time.perf_counter() - begin
-            line.show({"n_iter": n_iter, measure: result["measure"].mean(), "seconds": seconds})
-        finally:
-            line.close()
-        return result
+        return super()._train(examples, validation_weight, settings, start)
 
     def _set_fit(
         self, X: Any, examples: Examples, settings: Settings, result: dict[str, Any]
@@ -310,12 +294,6 @@ class SGDClassifier(OnlineLinear):
             compatible(ConvergenceWarning),
             stacklevel=3,
         )
-
-
-def _named(report: dict[str, Any], measure: str) -> dict[str, Any]:
-    """Return of a report of the core what it tells, with the measure under its name."""
-    told = {key: report[key] for key in ("n_iter", "seconds")}
-    return {**told, measure: report["measure"]} if "measure" in report else told
 
 
 def _mean_weight(examples: Examples) -> float:

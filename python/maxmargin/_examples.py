@@ -1,0 +1,62 @@
+"""Training data and the state of training as the core's online trainer takes them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maxmargin import _core
+from maxmargin._mapped import is_mapped
+from maxmargin._sparse import CsrMatrix, Matrix
+
+Settings = dict[str, Any]
+
+NONE = np.zeros(0)
+
+
+class Examples(NamedTuple):
+    """Training data in the core's form."""
+
+    X: Matrix
+    codes: NDArray[np.int64]
+    classes: NDArray[Any]
+    weight: NDArray[np.float64] | None
+    class_weight: NDArray[np.float64]
+    positive: NDArray[np.int64]  # classes against the rest; empty: all classes in one problem
+
+    def settings_of(self, settings: Settings) -> _core.OnlineSettings:
+        """Return the core's settings for these data."""
+        arrays = (self.X.data, self.X.indices) if isinstance(self.X, CsrMatrix) else (self.X,)
+        return _core.OnlineSettings(**settings, is_mapped=any(map(is_mapped, arrays)))
+
+    def given_weight(self) -> NDArray[np.float64]:
+        """Return the weights as the core takes them: none, or one for every row."""
+        return NONE if self.weight is None else self.weight
+
+
+def weights_of(
+    state: dict[str, NDArray[Any]],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the averages if there are any, else the last w and b."""
+    if len(state["average_b"]) > 0:
+        return state["average_w"], state["average_b"]
+    return state["w"], state["b"]
+
+
+def zero_state(examples: Examples) -> dict[str, NDArray[Any]]:
+    """Return where training begins: w = 0 and b = 0, before any step."""
+    n_functions = len(examples.positive) or len(examples.classes)
+    n_problems = len(examples.positive) or 1
+    n_features = examples.X.shape[1]
+    return {
+        "w": np.zeros((n_functions, n_features)),
+        "b": np.zeros(n_functions),
+        "average_w": np.zeros((0, n_features)),
+        "average_b": NONE,
+        "n_steps": np.zeros(n_problems, dtype=np.int64),
+        "n_averaged": np.zeros(n_problems, dtype=np.int64),
+        "lost": np.zeros((0, n_features)),
+        "due": np.zeros(n_problems),
+    }
