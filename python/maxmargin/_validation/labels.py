@@ -119,12 +119,20 @@ def _raveled(y: NDArray[Any], n_samples: int, what: str) -> NDArray[Any]:
 
 
 def _labels_of_objects(labels: NDArray[Any]) -> NDArray[Any]:
+    if any(_is_missing(label) for label in labels):
+        raise ValueError("Input y contains NaN, None or NA; every sample needs a label")
     if any(isinstance(label, str) for label in labels):
         raise ValueError("y mixes strings with labels of other types; labels must be comparable")
     numbers_only = np.array(labels.tolist())
     if numbers_only.dtype.kind == "O":
         raise ValueError("Unknown label type: unknown. y must hold numbers, booleans or strings")
     return numbers_only
+
+
+def _is_missing(label: Any) -> bool:
+    """Return whether it stands for no label: None, NaN or pandas's NA."""
+    is_nan = isinstance(label, float) and math.isnan(label)
+    return label is None or is_nan or type(label).__name__ == "NAType"
 
 
 def check_sample_weight(

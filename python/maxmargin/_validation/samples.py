@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import warnings
 from typing import Any
@@ -31,18 +32,30 @@ def check_matrix(X: Any, owner: str) -> Matrix:
     ValueError
         If `X` is not a matrix of finite real numbers with at least one row and one column, or holds
         values whose squares overflow float64.
+    TypeError
+        If only some of a data frame's columns are named by strings.
     """
+    feature_names(X)
     matrix: Matrix
     if hasattr(X, "tocsr"):
         matrix = csr_of(X)
     else:
-        array = np.asarray(X)
+        array = _array_of(X)
         _check_dimensions(array, owner)
         matrix = as_float(array)
     _check_size(matrix.shape, owner)
     values = matrix.data if isinstance(matrix, CsrMatrix) else matrix
     _check_values(values, matrix, owner)
     return matrix
+
+
+def _array_of(X: Any) -> NDArray[Any]:
+    """Return `X` as an array, NaN where a nullable column of a pandas data frame lacks a value."""
+    array = np.asarray(X)
+    if array.dtype.kind == "O" and hasattr(X, "iloc"):
+        with contextlib.suppress(TypeError, ValueError):  # the array tells what is wrong
+            return np.asarray(X.to_numpy(dtype=np.float64, na_value=np.nan))
+    return array
 
 
 def _check_dimensions(array: NDArray[Any], owner: str) -> None:
@@ -93,13 +106,25 @@ def _first_non_finite(values: Floats, matrix: Matrix) -> str:
 
 
 def feature_names(X: Any) -> NDArray[np.object_] | None:
-    """Return the names of a data frame's columns if all are strings, else None."""
+    """Return the names of a data frame's columns if all are strings, None if none is.
+
+    Raises
+    ------
+    TypeError
+        If only some are.
+    """
     columns = getattr(X, "columns", None)
-    if columns is None:
+    names = [] if columns is None else list(columns)
+    are_strings = [isinstance(name, str) for name in names]
+    if not any(are_strings):
         return None
-    names = list(columns)
-    if not names or not all(isinstance(name, str) for name in names):
-        return None
+    if not all(are_strings):
+        # Up to the comma, scikit-learn's sentence.
+        kinds = sorted({type(name).__name__ for name in names})
+        raise TypeError(
+            "Feature names are only supported if all input features have string names, but X has "
+            f"names of the types {kinds}; X.columns.astype(str) are strings"
+        )
     return np.array(names, dtype=object)
 
 

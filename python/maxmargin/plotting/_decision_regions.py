@@ -87,13 +87,15 @@ def plot_decision_regions(
     """
     samples = check_plane(X)
     resolution = _validation.check_integer("resolution", resolution, at_least=2, at_most=10_000)
-    classes, names = _classes_of(estimator, samples)
-    labels = estimator.predict(samples) if y is None else y
+    classes, names = _classes_of(estimator, X)
+    labels = estimator.predict(X) if y is None else y
     codes = _validation.check_known_labels(labels, len(samples), "The picture", classes)
     if margins is None:
         margins = hasattr(estimator, "certificate_")
     ax = new_axes(ax)
     across, up, points = plane_of(samples, resolution)
+    if hasattr(X, "iloc"):  # a data frame of pandas, whose names the estimator may ask for
+        points = type(X)(points, columns=X.columns)
     if len(classes) == 2:
         values = estimator.decision_function(points).reshape(resolution, resolution)
         is_one_class = not hasattr(estimator, "classes_")
@@ -120,7 +122,7 @@ def check_plane(X: Any) -> NDArray[Any]:
     return matrix
 
 
-def _classes_of(estimator: Any, samples: NDArray[Any]) -> tuple[NDArray[Any], list[str]]:
+def _classes_of(estimator: Any, X: Any) -> tuple[NDArray[Any], list[str]]:
     """Return the labels that the estimator gives, ascending, and their names."""
     if hasattr(estimator, "classes_"):
         return estimator.classes_, [str(label) for label in estimator.classes_]
@@ -128,7 +130,7 @@ def _classes_of(estimator: Any, samples: NDArray[Any]) -> tuple[NDArray[Any], li
         raise ValueError(
             f"estimator must be a fitted classifier or one-class machine, got {estimator!r}"
         )
-    estimator.decision_function(samples[:1])  # says so where the estimator is not fitted
+    estimator.decision_function(X)  # says so where the estimator is not fitted
     return np.array([-1, 1]), ["outside", "inside"]
 
 

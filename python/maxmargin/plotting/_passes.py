@@ -135,7 +135,7 @@ def plot_passes(
         is_last = index == len(chosen) - 1
         # From pale to dark; the last one in ink.
         colour = INK if is_last else colormaps["viridis_r"](0.12 + 0.75 * index / len(chosen))
-        values = _after(estimator, X, y, int(n_passes)).decision_function(points)
+        values = _after(estimator, samples, y, int(n_passes)).decision_function(points)
         ax.contour(
             across, up, values.reshape(len(up), len(across)), [0.0], colors=[colour],
             linewidths=2.4 if is_last else 1.5, zorder=2,
@@ -151,7 +151,10 @@ def plot_passes(
 
 def _after(estimator: Any, X: Any, y: Any, n_passes: int) -> Any:
     """Return the perceptron after so many passes."""
-    again = type(estimator)(**estimator.get_params(deep=False)).set_params(max_iter=n_passes)
+    params = {**estimator.get_params(deep=False), "max_iter": n_passes}
+    if "verbose" in params:
+        params["verbose"] = False
+    again = type(estimator)(**params)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", category=ConvergenceWarning)
         return again.fit(X, y)
