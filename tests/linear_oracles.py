@@ -1,10 +1,13 @@
-"""What the tests of linear machines compare with: objectives in float64, LIBLINEAR's solutions."""
+"""What the tests of linear machines share: objectives in float64, LIBLINEAR's solutions, and fits
+of the second-order solvers."""
 
 from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
 from liblinear import liblinearutil
+
+from maxmargin import _core
 
 LOSSES = {
     "hinge": lambda y, f, epsilon: np.maximum(0.0, 1.0 - y * f),
@@ -49,3 +52,35 @@ def joint_objective(X, codes, W, b, C, scaling=1.0):
     losses = np.maximum(0.0, 1.0 - (own - values.max(axis=1)))
     bias = b / scaling if scaling else np.zeros(len(b))
     return 0.5 * np.sum(W * W) + 0.5 * bias @ bias + np.sum(C * losses)
+
+
+def csr_of(X):
+    S = sp.csr_matrix(X)
+    return (S.data, S.indices, S.indptr, S.shape[1])
+
+
+def second_order_fit(
+    X,
+    y,
+    C=1.0,
+    loss="hinge",
+    epsilon=0.0,
+    intercept_scaling=1.0,
+    penalty="l2",
+    start=(),
+    callback=None,
+    **options,
+):
+    C = np.ascontiguousarray(np.broadcast_to(np.asarray(C, float), len(y)))
+    formulation = _core.LinearFormulation(
+        loss=loss, penalty=penalty, epsilon=epsilon, intercept_scaling=intercept_scaling
+    )
+    return _core._internal.second_order_fit(
+        X,
+        np.asarray(y, float),
+        C,
+        formulation,
+        _core.LinearOptions(**options),
+        np.asarray(start, float),
+        callback,
+    )

@@ -8,42 +8,12 @@ import scipy.sparse as sp
 from scipy.optimize import minimize
 from sklearn.linear_model import Ridge
 
-from linear_oracles import LOSSES, liblinear, primal_objective
+from linear_oracles import LOSSES, csr_of, liblinear, primal_objective
+from linear_oracles import second_order_fit as fit
 from maxmargin import LinearSVC, _core
 
 internal = _core._internal
 INTERCEPTS = [0.0, 1.0, 10.0, np.inf]
-
-
-def csr_of(X):
-    S = sp.csr_matrix(X)
-    return (S.data, S.indices, S.indptr, S.shape[1])
-
-
-def fit(
-    X,
-    y,
-    C=1.0,
-    loss="hinge",
-    epsilon=0.0,
-    intercept_scaling=1.0,
-    start=(),
-    callback=None,
-    **options,
-):
-    C = np.ascontiguousarray(np.broadcast_to(np.asarray(C, float), len(y)))
-    formulation = _core.LinearFormulation(
-        loss=loss, epsilon=epsilon, intercept_scaling=intercept_scaling
-    )
-    return internal.second_order_fit(
-        X,
-        np.asarray(y, float),
-        C,
-        formulation,
-        _core.LinearOptions(**options),
-        np.asarray(start, float),
-        callback,
-    )
 
 
 def bounds(r, X, y, C, loss, epsilon=0.0, intercept_scaling=1.0):

@@ -4,6 +4,7 @@
 #include "bindings/control.hpp"
 #include "bindings/pybind.hpp"
 #include "solver/interior_point.hpp"
+#include "solver/l1_newton.hpp"
 #include "solver/primal_newton.hpp"
 #include "solver/row_passes.hpp"
 #include "svm/linear.hpp"
@@ -22,7 +23,7 @@ py::dict second_order_fit(const py::object& X, const Array<double>& y, const Arr
                               span_of(y),
                               span_of(C),
                               formulation.loss,
-                              Penalty::l2,
+                              formulation.penalty,
                               formulation.epsilon,
                               formulation.intercept_scaling};
   options.start = span_of(start);
@@ -30,10 +31,12 @@ py::dict second_order_fit(const py::object& X, const Array<double>& y, const Arr
   LinearSolution solution;
   {
     const py::gil_scoped_release nogil;
-    const bool is_squared = problem.loss == LinearLoss::squared_hinge ||
-                            problem.loss == LinearLoss::squared_epsilon_insensitive;
-    solution = is_squared ? solve_primal_newton(problem, options, control)
-                          : solve_interior_point(problem, options, control);
+    if (problem.penalty == Penalty::l1)
+      solution = solve_l1_newton(problem, options, control);
+    else if (is_squared(problem.loss))
+      solution = solve_primal_newton(problem, options, control);
+    else
+      solution = solve_interior_point(problem, options, control);
   }
   py::dict result;
   result["w"] = to_numpy(std::move(solution.separator.w));
@@ -70,7 +73,7 @@ void bind_linear_internal(py::module_& m) {
       py::arg("formulation"), py::arg("options"), py::arg("start"),
       py::arg("callback") = py::none(),
       "A linear machine by the interior point method, or by Newton's in the primal for the "
-      "squared losses.");
+      "squared losses, or by proximal Newton for penalty l1.");
   internal.def(
       "weighted_gram", &weighted_gram, py::arg("X"), py::arg("weights"), py::arg("feature") = 0.0,
       py::arg("n_threads") = 0,

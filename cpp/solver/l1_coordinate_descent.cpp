@@ -2,6 +2,7 @@
 
 #include "base/error.hpp"
 #include "base/random.hpp"
+#include "solver/linear_certificate.hpp"
 #include "solver/time_limit.hpp"
 
 #include <algorithm>
@@ -187,35 +188,20 @@ class FeatureDescent {
       else
         ++t;
     }
-    double linear = 0.0, quadratic = 0.0;
-    for (std::size_t i = 0; i < beta_.size(); ++i) {
-      if (beta_[i] == 0.0) continue;
-      linear += std::abs(beta_[i]);
-      quadratic += beta_[i] * beta_[i] / (4.0 * problem_.C[i]);
-    }
-    double scale = quadratic > 0.0 ? 0.5 * linear / quadratic : 0.0;
-    if (steepest > 0.0) scale = std::min(scale, 1.0 / steepest);
-    for (double& b : beta_) b *= scale;
+    const L1DualPoint dual = l1_dual_point(problem_, beta_, steepest);
+    for (double& b : beta_) b *= dual.share;
     primal_ = objective();
-    dual_ = scale * (scale * quadratic - linear);
+    dual_ = dual.objective;
     if (!std::isfinite(primal_ + dual_)) throw NumericError("the objective overflows");
     return primal_ + dual_ <= options_.tol * primal_;
   }
 
-  // beta_i = y_i alpha_i of the losses; for a bias without penalty the heavier class is scaled
-  // down, so that the sum is 0.
+  // beta_i = y_i alpha_i of the losses.
   void set_alpha() {
     beta_.resize(shortfall_.size());
-    double positive = 0.0, negative = 0.0;
-    for (std::size_t i = 0; i < beta_.size(); ++i) {
+    for (std::size_t i = 0; i < beta_.size(); ++i)
       beta_[i] = 2.0 * problem_.C[i] * problem_.y[i] * std::max(0.0, shortfall_[i]);
-      (beta_[i] > 0.0 ? positive : negative) += beta_[i];
-    }
-    if (!is_bias_free_ || positive + negative == 0.0) return;
-    const double excess = positive + negative;
-    const double factor = 1.0 - excess / (excess > 0.0 ? positive : negative);
-    for (double& b : beta_)
-      if (b * excess > 0.0) b *= factor;
+    if (is_bias_free_) balance(beta_);
   }
 
   // Moves a bias without penalty to where the losses are least.

@@ -10,16 +10,6 @@
 namespace maxmargin {
 namespace {
 
-void balance(std::vector<double>& beta) {
-  double positive = 0.0, negative = 0.0;
-  for (const double b : beta) (b > 0.0 ? positive : negative) += b;
-  const double heavier = std::max(positive, -negative);
-  if (heavier == 0.0) return;
-  const double factor = std::min(positive, -negative) / heavier;
-  for (double& b : beta)
-    if ((b > 0.0) == (positive > -negative)) b *= factor;
-}
-
 // The t in [0, 1] at which t beta has the least dual objective, t^2 / 2 quadratic - t linear. The
 // box allows each of them. `sum` is sum_i beta_i x~_i.
 double best_share(const LinearProblem& problem, const InterceptFeature& intercept,
@@ -116,6 +106,68 @@ LinearSolution certify(const LinearProblem& problem, const InterceptFeature& int
     if (of_beta.primal_objective < solution.primal_objective) solution = std::move(of_beta);
   }
   solution.beta = std::move(beta);
+  return solution;
+}
+
+void balance(std::vector<double>& beta) {
+  double positive = 0.0, negative = 0.0;
+  for (const double b : beta) (b > 0.0 ? positive : negative) += b;
+  const double heavier = std::max(positive, -negative);
+  if (heavier == 0.0) return;
+  const double factor = std::min(positive, -negative) / heavier;
+  for (double& b : beta)
+    if ((b > 0.0) == (positive > -negative)) b *= factor;
+}
+
+L1DualPoint l1_dual_point(const LinearProblem& problem, std::span<const double> beta,
+                          double steepest) {
+  double linear = 0.0, quadratic = 0.0;
+  for (std::size_t i = 0; i < beta.size(); ++i) {
+    if (beta[i] == 0.0) continue;
+    linear += std::abs(beta[i]);
+    quadratic += beta[i] * (beta[i] / (4.0 * problem.C[i]));
+  }
+  double share = quadratic > 0.0 ? 0.5 * linear / quadratic : 0.0;
+  if (steepest > 0.0) share = std::min(share, 1.0 / steepest);
+  return {share, share * (share * quadratic - linear)};
+}
+
+double steepest(std::span<const double> lambda, std::span<const double> sum) {
+  double most = 0.0;
+  for (std::size_t k = 0; k < sum.size(); ++k)
+    if (lambda[k] > 0.0) most = std::max(most, std::abs(sum[k]) / lambda[k]);
+  return most;
+}
+
+LinearSolution certify_l1(const LinearProblem& problem, const InterceptFeature& intercept,
+                          RowPasses& passes, std::span<const double> lambda,
+                          std::span<const double> weights, std::vector<double> beta) {
+  if (intercept.feature != 0.0 && intercept.ridge == 0.0) balance(beta);
+  std::vector<double> values(beta.size()), sum;
+  std::vector<double> losses(static_cast<std::size_t>(passes.n_parts()));
+  passes.run({.weights = weights,
+              .products = values,
+              .body =
+                  [&](index_t begin, index_t end, index_t part) {
+                    for (index_t i = begin; i < end; ++i) {
+                      if (problem.C[i] == 0.0) continue;
+                      const DualCoordinate c(problem, i);
+                      losses[part] += c.loss(c.y - values[i]);
+                    }
+                  },
+              .sums = {{beta, &sum}}});
+  const L1DualPoint dual = l1_dual_point(problem, beta, steepest(lambda, sum));
+  for (double& b : beta) b *= dual.share;
+  double primal = std::accumulate(losses.begin(), losses.end(), 0.0);
+  for (std::size_t k = 0; k < weights.size(); ++k) primal += lambda[k] * std::abs(weights[k]);
+  if (!std::isfinite(primal) || !std::isfinite(dual.objective))
+    throw NumericError("the objective overflows");
+  const index_t d = n_cols(problem.X);
+  LinearSolution solution;
+  solution.separator.w.assign(weights.begin(), weights.begin() + d);
+  if (intercept.feature != 0.0) solution.separator.b = intercept.feature * weights[d];
+  solution.beta = std::move(beta);
+  solution.set_bounds(primal, primal + dual.objective);
   return solution;
 }
 

@@ -1,6 +1,7 @@
 #include "solver/primal_newton.hpp"
 
 #include "base/error.hpp"
+#include "solver/idle_steps.hpp"
 #include "solver/linear_certificate.hpp"
 #include "solver/newton_system.hpp"
 #include "solver/row_passes.hpp"
@@ -9,14 +10,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace maxmargin {
 namespace {
 
-constexpr double kRounding = 1e-15; // a decrease below this share of the objective is none
-constexpr int kMostIdleSteps = 3;
-constexpr double kLengthShare = 1e-12; // to which the length of a step is exact
+constexpr double kRounding = 1e-15;  // a slope below this share of the objective is none
+constexpr double kSlopeLeft = 1e-12; // at the end of a step, of that at its beginning
 
 class PrimalNewton {
  public:
@@ -96,14 +95,10 @@ class PrimalNewton {
     return proof_.duality_gap() <= options_.tol * proof_.primal_objective;
   }
 
-  // Whether for some steps neither the objective nor the gap has fallen: rounding is in the way. At
-  // the end the gap falls on when the objective cannot.
   bool is_idle() {
-    if (objective_ < least_objective_ * (1.0 - kRounding) || gap_ < 0.5 * least_gap_) n_idle_ = 0;
-    least_objective_ = std::min(least_objective_, objective_);
-    least_gap_ = std::min(least_gap_, gap_);
-    if (n_idle_ > 0) losses_.sum_up_anew();
-    return n_idle_++ > kMostIdleSteps;
+    const bool is_over = idle_steps_.count(objective_, gap_);
+    if (idle_steps_.is_last_idle()) losses_.sum_up_anew();
+    return is_over;
   }
 
   // Returns whether there is a step.
@@ -128,9 +123,10 @@ class PrimalNewton {
     const double start = losses_.slope_at(0.0).first + penalty.first;
     if (std::abs(start) <= kRounding * objective_) return 1.0;
     if (!(start < 0.0)) return 0.0;
-    return losses_.search(kLengthShare, [&](const Slope& slope, double length) {
-      return length - (slope.first + penalty.first + length * penalty.second) /
-                          (slope.second + penalty.second);
+    return losses_.search(-start, kSlopeLeft, [&](Slope& slope, double length) {
+      slope.first += penalty.first + length * penalty.second;
+      slope.second += penalty.second;
+      return length - slope.first / slope.second;
     });
   }
 
@@ -152,9 +148,7 @@ class PrimalNewton {
   SquaredLosses losses_;
   std::vector<double> weights_, gradient_;
   double objective_ = 0.0, gap_ = 0.0;
-  double least_objective_ = std::numeric_limits<double>::infinity();
-  double least_gap_ = least_objective_;
-  int n_idle_ = 0;
+  IdleSteps idle_steps_;
   index_t n_iter_ = 0;
   LinearSolution proof_;
 };

@@ -52,7 +52,7 @@ InterceptFeature InterceptFeature::of(double intercept_scaling) {
 }
 
 RowPasses::RowPasses(const MatrixView& X, const InterceptFeature& intercept, int threads,
-                     Control& control)
+                     Control& control, Centring centring)
     : X_(X), intercept_(intercept), threads_(thread_count(threads)), control_(control),
       n_weights_(n_cols(X) + (intercept.feature != 0.0 ? 1 : 0)) {
   const index_t for_memory =
@@ -60,7 +60,8 @@ RowPasses::RowPasses(const MatrixView& X, const InterceptFeature& intercept, int
   const index_t for_rows = 1 + n_rows(X) / kLeastPartRows;
   n_parts_ = std::min({kMostParts, for_memory, for_rows});
   parts_.resize(static_cast<std::size_t>(n_parts_));
-  if (intercept.feature != 0.0 && !is_sparse(X)) centre_ = column_medians(X);
+  if (centring == Centring::dense_rows && intercept.feature != 0.0 && !is_sparse(X))
+    centre_ = column_medians(X);
 }
 
 WeightedGram RowPasses::empty_gram() const {

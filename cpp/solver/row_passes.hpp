@@ -38,11 +38,15 @@ struct RowPass {
   WeightedGram* gram = nullptr;
 };
 
+// Whether Gram matrices are of rows less a centre, where there is an intercept to make up for it.
+enum class Centring { dense_rows, none };
+
 // Reads rows on several threads. The rows are cut into parts, whose sums are added up in order: the
 // parts depend on the shape of the samples only, and so results on it and not on the threads.
 class RowPasses {
  public:
-  RowPasses(const MatrixView& X, const InterceptFeature& intercept, int threads, Control& control);
+  RowPasses(const MatrixView& X, const InterceptFeature& intercept, int threads, Control& control,
+            Centring centring = Centring::dense_rows);
 
   index_t n_weights() const { return n_weights_; }
   index_t n_parts() const { return n_parts_; }

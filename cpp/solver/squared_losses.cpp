@@ -86,13 +86,15 @@ Slope SquaredLosses::slope_at(double length) const {
   return slope;
 }
 
-double SquaredLosses::search(double share,
-                             const std::function<double(const Slope&, double)>& least) const {
+double
+SquaredLosses::search(double fall, double share,
+                      const std::function<double(Slope& slope, double length)>& least) const {
   double low = 0.0, high = std::numeric_limits<double>::infinity(), length = 1.0;
   for (int k = 0; k < kMostSearchSteps; ++k) {
-    const Slope slope = slope_at(length);
+    Slope slope = slope_at(length);
     double next = least(slope, length);
-    if (std::abs(next - length) <= share * length) break;
+    const double left = std::abs(next - length) * slope.second;
+    if (next == length || (slope.second > 0.0 && left <= share * fall)) break;
     (next > length ? low : high) = length;
     if (!(next > low && next < high)) next = std::isinf(high) ? 2.0 * length : 0.5 * (low + high);
     length = next;

@@ -46,10 +46,12 @@ class SquaredLosses {
     passes_.run({.weights = direction, .products = value_steps_});
   }
   Slope slope_at(double length) const;
-  // The length at which L and a penalty are least, exact to a share of it. least(slope, length) is
-  // where they would be so if L were everywhere the quadratic that it is at `length`: Newton steps
-  // within a bracket. Requires: L and the penalty fall at 0.
-  double search(double share, const std::function<double(const Slope&, double)>& least) const;
+  // The length at which L and a penalty, which together fall by `fall` > 0 per length at 0, are
+  // least, but for so small a share of that fall. least(slope, length) adds the penalty's slope, as
+  // far as it has one, to that of L, and returns where both would be least if L were everywhere the
+  // quadratic that it is at `length`: Newton steps within a bracket.
+  double search(double fall, double share,
+                const std::function<double(Slope& slope, double length)>& least) const;
   void move(double length);
 
  private:

@@ -6,6 +6,7 @@
 #include "solver/interior_point.hpp"
 #include "solver/joint_interior_point.hpp"
 #include "solver/l1_coordinate_descent.hpp"
+#include "solver/l1_newton.hpp"
 #include "solver/linear_certificate.hpp"
 #include "solver/newton_system.hpp"
 #include "solver/primal_newton.hpp"
@@ -60,6 +61,7 @@ template <class Solution> Solution joined(Solution first, Solution second, doubl
 // Chooses the solver by the formulation and the shape of the samples, and holds the samples as it
 // reads them, for all machines:
 //
+//   few features, penalty l1      proximal Newton's method
 //   penalty l1                    coordinate descent on the features
 //   few features, squared losses  Newton's method in the primal
 //   few features, dense           interior point method
@@ -67,13 +69,14 @@ template <class Solution> Solution joined(Solution first, Solution second, doubl
 //   else                          dual coordinate descent
 //
 // Where Newton's or the interior point method gives up, dual coordinate descent goes on from there.
+// Proximal Newton's has no such second: coordinate descent on the features lags far behind it.
 class Solver {
  public:
   Solver(const MatrixView& X, const LinearFormulation& formulation, int threads)
       : has_few_features_(n_cols(X) <= kFewFeatures && n_rows(X) >= n_cols(X)),
         is_squared_(is_squared(formulation.loss)) {
     if (formulation.penalty == Penalty::l1) {
-      columns_.emplace(X);
+      if (!has_few_features_) columns_.emplace(X);
     } else if (!(has_few_features_ && is_squared_)) {
       CompactSamples samples(X, threads);
       if (!has_few_features_ || samples.is_sparse()) samples_ = std::move(samples);
@@ -83,6 +86,7 @@ class Solver {
   LinearSolution solve(const LinearProblem& problem, const LinearOptions& options,
                        Control& control) const {
     if (columns_) return solve_l1_coordinate_descent(*columns_, problem, options, control);
+    if (problem.penalty == Penalty::l1) return solve_l1_newton(problem, options, control);
     if (!samples_) return solve_second_order(problem, options, control);
     // The least value 0 leaves no room for a relative gap.
     if (const auto trivial = solve_without_weights(problem)) return *trivial;

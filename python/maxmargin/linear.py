@@ -187,6 +187,8 @@ class LinearSVC(LinearMachine, OneVsRestClassifier):
        vector machines", JMLR 2 (2001).
     .. [5] S. S. Keerthi, S. Sundararajan, K.-W. Chang, C.-J. Hsieh, C.-J. Lin, "A sequential dual
        method for large scale multi-class linear SVMs", KDD 2008: the solver of [4]_.
+    .. [6] J. D. Lee, Y. Sun, M. A. Saunders, "Proximal Newton-type methods for minimizing composite
+       functions", SIAM Journal on Optimization 24 (2014): penalty l1 on few features.
 
     Examples
     --------
