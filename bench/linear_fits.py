@@ -17,6 +17,7 @@ class LinearProblem:
     source: str
     loss: str
     C: float
+    penalty: str = "l2"
 
 
 def both_losses(name, source, C=1.0):
@@ -34,10 +35,13 @@ PROBLEMS = (
     *both_losses("w8a", "w8a"),
     *both_losses("a9a", "a9a"),
     *both_losses("noisy 200k", "noisy:200000:100"),
+    LinearProblem("w8a l1", "w8a", "squared_hinge", 1.0, "l1"),
+    LinearProblem("a9a l1", "a9a", "squared_hinge", 1.0, "l1"),
 )
 QUICK = (
     *both_losses("breast cancer", "sklearn:breast_cancer"),
     *both_losses("noisy 500", "noisy:500:10"),
+    LinearProblem("noisy 500 l1", "noisy:500:10", "squared_hinge", 1.0, "l1"),
 )
 
 
@@ -71,7 +75,9 @@ def objective(problem, data, coef, intercept):
         losses = np.maximum(0.0, 1.0 - signs * (X @ w + b))
         if problem.loss == "squared_hinge":
             losses = losses**2
-        total += 0.5 * (w @ w + b * b) + problem.C * losses.sum()
+        weights = np.append(w, b)
+        penalty = abs(weights).sum() if problem.penalty == "l1" else 0.5 * (weights @ weights)
+        total += penalty + problem.C * losses.sum()
     return total
 
 
@@ -82,7 +88,7 @@ class LiblinearFit:
         from liblinear import liblinear, liblinearutil
 
         self.liblinear, self.util = liblinear, liblinearutil
-        solver = {"hinge": 3, "squared_hinge": 1}[problem.loss]
+        solver = 5 if problem.penalty == "l1" else {"hinge": 3, "squared_hinge": 1}[problem.loss]
         self.options = f"-s {solver} -c {problem.C!r} -e {request['tol']!r} -B 1 -q"
 
     def prepare(self, X, y):
@@ -121,9 +127,11 @@ class EstimatorFit:
             from sklearn import __version__
             from sklearn.svm import LinearSVC
 
-            more = {"max_iter": 1_000_000, "dual": True}
+            more = {"max_iter": 1_000_000, "dual": problem.penalty == "l2"}
         self.version = __version__
-        self.estimator = LinearSVC(loss=problem.loss, C=problem.C, tol=request["tol"], **more)
+        self.estimator = LinearSVC(
+            penalty=problem.penalty, loss=problem.loss, C=problem.C, tol=request["tol"], **more
+        )
 
     def prepare(self, X, y):
         self.X, self.y = X, y
