@@ -86,7 +86,8 @@ def test_svr_equals_liblinear(loss, epsilon, form, shape):
     W, b = liblinear(X, z, SOLVERS[loss], C=0.5, epsilon=epsilon)
     ours = check_certificate(model, X, z, 0.5, loss, epsilon=epsilon)
     theirs = primal_objective(X, z, W[:, 0], b[0], 0.5, loss, epsilon=epsilon)
-    assert ours == pytest.approx(theirs, rel=1e-4)
+    # Ours is at its least value to 1e-5; LIBLINEAR may give up after 1,000 passes.
+    assert theirs * (1 - 1e-3) <= ours <= theirs * (1 + 1e-5)
     np.testing.assert_allclose(model.predict(form(X)), X @ W[:, 0] + b[0], atol=0.05)
 
 
