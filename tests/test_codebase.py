@@ -242,9 +242,8 @@ def test_version_has_one_home() -> None:
     assert [path for path, text in code.items() if f'"{version}"' in text] == []
 
 
-@pytest.mark.parametrize("optimisation", ["-O0", "-O3"])
 @pytest.mark.parametrize("target", ["baseline", "avx2", "avx512"])
-def test_isa_object_has_no_weak_symbols(target: str, optimisation: str, tmp_path: Path) -> None:
+def test_isa_object_has_no_weak_symbols(target: str, tmp_path: Path) -> None:
     compiler = next(filter(None, map(shutil.which, [os.environ.get("CXX", ""), "c++", "g++"])), "")
     if not sys.platform.startswith("linux") or not compiler or not shutil.which("nm"):
         pytest.skip("needs Linux, a C++ compiler and nm")
@@ -252,7 +251,8 @@ def test_isa_object_has_no_weak_symbols(target: str, optimisation: str, tmp_path
         pytest.skip(f"{target} is a target of x86-64")
     source = f"simd/isa_{target}.cpp"
     flags = isa_flags((ROOT / "cpp/CMakeLists.txt").read_text(encoding="utf-8"))[source]
-    command = [compiler, "-std=c++20", "-w", "-I.", *flags, optimisation, "-c", source]
+    # Without optimisation, which only takes inline functions away.
+    command = [compiler, "-std=c++20", "-w", "-I.", *flags, "-O0", "-c", source]
     object_file = tmp_path / "isa.o"
     subprocess.run([*command, "-o", str(object_file)], cwd=ROOT / "cpp", check=True)
     listing = subprocess.run(["nm", "-C", object_file], check=True, capture_output=True, text=True)
