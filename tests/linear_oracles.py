@@ -3,6 +3,9 @@ of the second-order solvers."""
 
 from __future__ import annotations
 
+import ctypes
+import os
+
 import numpy as np
 import scipy.sparse as sp
 from liblinear import liblinearutil
@@ -28,6 +31,8 @@ def liblinear(X, y, solver, C=1.0, scaling=1.0, epsilon=0.0, tol=1e-8, weights="
     """w (one column for each class, for two classes that of the greater label) and b."""
     X = sp.csr_matrix(X, dtype=np.float64)
     options = f"-s {solver} -c {C!r} -B {scaling!r} -p {epsilon!r} -e {tol!r} {weights} -q"
+    if os.name == "posix":
+        ctypes.CDLL(None).srand(1)  # its order of features or samples, whatever ran before
     model = liblinearutil.train(liblinearutil.problem(np.asarray(y, float), X), options)
     n_weights = model.nr_feature + (1 if scaling > 0 else 0)
     labels = model.get_labels() if solver < 11 else []
