@@ -25,7 +25,7 @@ extern "C" void __tsan_release(void* event);
 namespace maxmargin {
 namespace {
 
-constexpr double kSmallWork = 4e5; // multiplications
+constexpr double kSmallWork = 2e6; // multiplications
 
 // The process in which a team of threads was first started, 0 before that. A forked child inherits
 // the value but not the threads (libgomp waits for them for ever), so it must not start a team.
