@@ -10,7 +10,7 @@ from sklearn.linear_model import Ridge
 
 from linear_oracles import LOSSES, csr_of, liblinear, primal_objective
 from linear_oracles import second_order_fit as fit
-from maxmargin import LinearSVC, _core
+from maxmargin import LinearSVC, LinearSVR, _core
 
 internal = _core._internal
 INTERCEPTS = [0.0, 1.0, 10.0, np.inf]
@@ -315,6 +315,19 @@ def test_many_noisy_samples_take_few_steps(loss, scaling):
     )
     steps = check(X, y, 1e4, loss, intercept_scaling=scaling)
     assert objective == pytest.approx(steps["primal_objective"], rel=1e-7)
+
+
+@pytest.mark.parametrize("make", [LinearSVC, LinearSVR])
+@pytest.mark.parametrize("is_squared", [False, True])
+def test_more_dense_features_have_a_second_order_method_too(make, is_squared):
+    X, y = noisy(620, 600, seed=20)
+    y = np.random.default_rng(21).permutation(y)
+    loss = {LinearSVC: "hinge", LinearSVR: "epsilon_insensitive"}[make]
+    model = make(loss=f"squared_{loss}" if is_squared else loss, C=100.0).fit(X, y)
+    assert model.certificate_.converged  # of 10,000 passes of coordinate descent a gap is left
+    w, b = model.coef_.ravel(), np.ravel(model.intercept_)[0]
+    objective = primal_objective(X, y, w, b, 100.0, model.loss)
+    assert model.certificate_.primal_objective == pytest.approx(objective, rel=1e-9)
 
 
 @pytest.mark.filterwarnings("ignore::maxmargin.exceptions.ConvergenceWarning")

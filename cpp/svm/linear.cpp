@@ -18,9 +18,12 @@
 namespace maxmargin {
 namespace {
 
-// Passes that are worth a try on sparse rows of few features, or on all classes together, before
-// the steps of the interior point method, which cost as much as many of them.
+// Passes that are worth a try before the steps of a second-order method, which cost as much as many
+// of them: on sparse rows of few features; on dense rows of d more, the share of d, since the steps
+// cost d times as much as passes, and Newton's method takes fewer of them.
 constexpr index_t kPassesToTry = 2000;
+constexpr index_t kMostFeatures = 2048; // of dense samples
+constexpr index_t kFeaturesPerPass = 1, kFeaturesPerSquaredPass = 8;
 
 // Of all classes together; the steps of the interior point method have matrices of so many rows.
 constexpr index_t kFewJointWeights = 1024;
@@ -66,10 +69,12 @@ template <class Solution> Solution joined(Solution first, Solution second, doubl
 //   few features, squared losses  Newton's method in the primal
 //   few features, dense           interior point method
 //   few features, mostly zero     dual coordinate descent, then the interior point method
-//   else                          dual coordinate descent
+//   more features, dense          dual coordinate descent, then Newton's or the interior point
+//   method else                          dual coordinate descent
 //
-// Where Newton's or the interior point method gives up, dual coordinate descent goes on from there.
-// Proximal Newton's has no such second: coordinate descent on the features lags far behind it.
+// Where the second-order method gives up that came first, dual coordinate descent goes on from
+// there. Proximal Newton's has no such second: coordinate descent on the features lags far behind
+// it.
 class Solver {
  public:
   Solver(const MatrixView& X, const LinearFormulation& formulation, int threads)
@@ -79,6 +84,10 @@ class Solver {
       if (!has_few_features_) columns_.emplace(X);
     } else if (!(has_few_features_ && is_squared_)) {
       CompactSamples samples(X, threads);
+      if (has_few_features_)
+        passes_to_try_ = kPassesToTry;
+      else if (!samples.is_sparse() && n_cols(X) <= kMostFeatures && n_rows(X) >= n_cols(X))
+        passes_to_try_ = n_cols(X) / (is_squared_ ? kFeaturesPerSquaredPass : kFeaturesPerPass);
       if (!has_few_features_ || samples.is_sparse()) samples_ = std::move(samples);
     }
   }
@@ -90,23 +99,29 @@ class Solver {
     if (!samples_) return solve_second_order(problem, options, control);
     // The least value 0 leaves no room for a relative gap.
     if (const auto trivial = solve_without_weights(problem)) return *trivial;
+    const bool has_second = passes_to_try_ && options.max_iter < 0;
     LinearOptions first = options;
-    if (has_few_features_ && options.max_iter < 0) first.max_iter = kPassesToTry;
+    if (has_second) first.max_iter = *passes_to_try_;
     LinearSolution solution = solve_coordinate_descent(*samples_, problem, first, control);
-    if (!has_few_features_ || options.max_iter >= 0 || !gave_up(solution, options)) return solution;
+    if (!has_second || !gave_up(solution, options)) return solution;
     LinearOptions rest = options;
     rest.time_limit = std::max(0.0, options.time_limit - solution.seconds);
-    LinearSolution second = solve_interior_point(problem, rest, control);
+    LinearSolution second = solve_by_steps(problem, rest, control);
     return joined(std::move(solution), std::move(second), options.tol);
   }
 
  private:
+  LinearSolution solve_by_steps(const LinearProblem& problem, const LinearOptions& options,
+                                Control& control) const {
+    return is_squared_ ? solve_primal_newton(problem, options, control)
+                       : solve_interior_point(problem, options, control);
+  }
+
   // Rounding may stall these, and separable classes may take Newton's method hundreds of steps;
   // neither is frequent.
   LinearSolution solve_second_order(const LinearProblem& problem, const LinearOptions& options,
                                     Control& control) const {
-    LinearSolution solution = is_squared_ ? solve_primal_newton(problem, options, control)
-                                          : solve_interior_point(problem, options, control);
+    LinearSolution solution = solve_by_steps(problem, options, control);
     if (!gave_up(solution, options)) return solution;
     LinearOptions rest = options;
     rest.start = solution.beta;
@@ -117,6 +132,7 @@ class Solver {
 
   bool has_few_features_;
   bool is_squared_;
+  std::optional<index_t> passes_to_try_; // where a second-order method follows
   std::optional<CompactSamples> samples_;
   std::optional<Columns> columns_;
 };
