@@ -24,11 +24,13 @@ def loss_of(name):
     return margin, lambda m: max(0.0, margin - m), lambda m: float(m <= margin)
 
 
-def step_of(rate, alpha, eta0, power_t):
-    """The length of step t."""
+def step_of(rate, alpha, eta0, power_t, loss="hinge"):
+    """The length of step t; Bottou's first one is typw / max(1, the slope of the loss at -typw)."""
+    typw = alpha**-0.25
+    first = typw / (2 * (1 + typw) if loss == "squared_hinge" else 1.0)
     return {
         "pegasos": lambda t: 1 / (alpha * t),
-        "optimal": lambda t: 1 / (alpha * (t + alpha**-0.75 - 1)),
+        "optimal": lambda t: 1 / (alpha * (t - 1) + 1 / first),
         "constant": lambda t: eta0,
         "invscaling": lambda t: eta0 / t**power_t,
     }[rate]

@@ -360,4 +360,7 @@ class OnlineLinear(MistakeDriven):
         return product(matrix, np.ascontiguousarray(self.coef_.T)) + self.intercept_
 
     def _overflow_message(self, what: str) -> str:
-        return f"{type(self).__name__} overflows on these data ({what}): scale the data"
+        return (
+            f"{type(self).__name__} overflows on these data ({what}): scale the data, or take "
+            "shorter steps"
+        )

@@ -73,8 +73,9 @@ class SGDClassifier(OnlineLinear):
     random_state : int, Generator, RandomState or None, default=None
         Seed of the orders; None takes a new one for every fit.
     learning_rate : {'optimal', 'pegasos', 'constant', 'adaptive', 'invscaling'}, default='optimal'
-        eta_t is 1 / (alpha (t + t0)) with Bottou's t0 = alpha^(-3/4) - 1 ('optimal', as in
-        scikit-learn); 1 / (alpha t) [1]_ ('pegasos'); eta0; or eta0 / t^power_t ('invscaling').
+        eta_t is 1 / (alpha (t + t0)) with Bottou's t0 = s alpha^(-3/4) - 1 ('optimal', as in
+        scikit-learn; s is 1, or 2 + 2 alpha^(-1/4) with the squared hinge); 1 / (alpha t) [1]_
+        ('pegasos'); eta0; or eta0 / t^power_t ('invscaling').
         t counts steps from 1, over all passes, and goes on in `partial_fit` and with `warm_start`.
         With 'adaptive' it is eta0 at the beginning of every fit, and a fifth of what it was
         wherever `tol` would end training, which it does once eta_t is 1e-6 or less.
@@ -242,9 +243,14 @@ class SGDClassifier(OnlineLinear):
         if alpha == 0.0:
             raise ValueError(f"alpha must be > 0 with learning_rate={rate!r}, which divides by it")
         step["lambda_"] = alpha
-        # So that the first step is as long as w is expected to be, alpha^(-1/4).
-        step["offset"] = 0.0 if rate == "pegasos" else max(0.0, alpha**-0.75 - 1.0)
+        step["offset"] = 0.0 if rate == "pegasos" else self._bottou_offset(alpha)
         return step
+
+    def _bottou_offset(self, alpha: float) -> float:
+        """Return the t0 with which the first step ends where w is expected, alpha^(-1/4) away."""
+        length = math.pow(alpha, -0.25)
+        slope = 2.0 * (1.0 + length) if self.loss == "squared_hinge" else 1.0  # where m = -length
+        return max(0.0, slope / (length * alpha) - 1.0)
 
     def _train(
         self,
