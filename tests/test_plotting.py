@@ -344,6 +344,20 @@ def test_kernel_matrix_of_both_signs_has_zero_in_the_middle() -> None:
 def test_kernel_matrix_must_be_square() -> None:
     with pytest.raises(ValueError, match="square matrix"):
         plotting.plot_kernel_matrix(None, np.ones((3, 2)), [0, 1, 1])
+    with pytest.raises(TypeError, match="kernel must be one of maxmargin"):
+        plotting.plot_kernel_matrix("rbf", np.ones((3, 2)), [0, 1, 1])
+
+
+def test_marks_of_many_samples_are_smaller() -> None:
+    sizes = []
+    for n in (20, 2000):
+        X, y = blobs(n=n)
+        ax = plotting.plot_decision_regions(SVC().fit(X, y), X, y)
+        sizes.append(
+            [marks.get_sizes()[0] for marks in ax.collections if hasattr(marks, "get_sizes")]
+        )
+    few, many = map(np.array, sizes)
+    assert (many < 0.5 * few).all()
 
 
 @pytest.mark.parametrize("less_is_better", [False, True])

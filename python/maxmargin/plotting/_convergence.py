@@ -81,6 +81,8 @@ def plot_convergence(
     if max(iterations) > 100 * min(iterations):
         ax.set_xscale("log")
     ax.set_xlabel("iterations")
+    drawn = (("KKT violation", violation), ("relative gap", gap))
+    ax.set_ylabel(" and ".join(name for name, points in drawn if points))
     ax.legend(frameon=False)
     return ax
 

@@ -17,6 +17,7 @@ from maxmargin.plotting._style import (
     new_axes,
     pale,
     plane_of,
+    share_of_marks,
 )
 
 if TYPE_CHECKING:
@@ -96,6 +97,8 @@ def plot_decision_regions(
     across, up, points = plane_of(samples, resolution)
     if hasattr(X, "iloc"):  # a data frame of pandas, whose names the estimator may ask for
         points = type(X)(points, columns=X.columns)
+        ax.set_xlabel(str(X.columns[0]))
+        ax.set_ylabel(str(X.columns[1]))
     if len(classes) == 2:
         values = estimator.decision_function(points).reshape(resolution, resolution)
         is_one_class = not hasattr(estimator, "classes_")
@@ -104,7 +107,7 @@ def plot_decision_regions(
         predicted = np.searchsorted(classes, estimator.predict(points))
         _draw_regions(ax, across, up, predicted.reshape(resolution, resolution), len(classes))
     draw_samples(ax, samples, codes, names)
-    _ring_support_vectors(ax, estimator)
+    _ring_support_vectors(ax, estimator, share_of_marks(len(samples)))
     ax.set_xlim(across[0], across[-1])
     ax.set_ylim(up[0], up[-1])
     if legend:
@@ -164,11 +167,11 @@ def _draw_regions(
             ax.contour(across, up, is_mine, [0.5], colors=INK, linewidths=0.8, zorder=2)
 
 
-def _ring_support_vectors(ax: Axes, estimator: Any) -> None:
+def _ring_support_vectors(ax: Axes, estimator: Any, share: float) -> None:
     vectors = getattr(estimator, "support_vectors_", None)
     if vectors is None or vectors.shape[1] != 2 or len(vectors) == 0:
         return
     ax.scatter(
-        vectors[:, 0], vectors[:, 1], s=75, facecolors="none", edgecolors=INK, linewidths=0.9,
-        zorder=4, label=f"support vectors ({len(vectors)})",
+        vectors[:, 0], vectors[:, 1], s=75 * share, facecolors="none", edgecolors=INK,
+        linewidths=0.9 * share**0.5, zorder=4, label=f"support vectors ({len(vectors)})",
     )  # fmt: skip

@@ -86,7 +86,7 @@ def plot_grid(
     ax.set_xlabel("log2(C)")
     ax.set_ylabel("log2(gamma)")
     ax.set_title(title or "")
-    ax.figure.colorbar(filled, ax=ax, label=label, format="%.4g")
+    ax.figure.colorbar(filled, ax=ax, label=label, format="%.3g")
     return ax
 
 

@@ -39,6 +39,8 @@ def plot_kernel_matrix(kernel: Any, X: Any, y: Any, *, ax: Axes | None = None) -
 
     Raises
     ------
+    TypeError
+        If `kernel` is nothing that can be called.
     ValueError
         If the values do not form a square matrix of finite numbers, or `y` does not fit it.
     ImportError
@@ -51,6 +53,11 @@ def plot_kernel_matrix(kernel: Any, X: Any, y: Any, *, ax: Axes | None = None) -
     >>> X, y = [[0.0], [1.0], [3.0], [4.0]], ["a", "a", "b", "b"]
     >>> ax = plot_kernel_matrix(kernels.RBF(gamma=0.5), X, y)  # doctest: +SKIP
     """
+    if kernel is not None and not callable(kernel):
+        raise TypeError(
+            "kernel must be one of maxmargin.kernels, as RBF(gamma=0.5), a function of two "
+            f"matrices or None, got {kernel!r}"
+        )
     values = np.asarray(X if kernel is None else kernel(X, X), dtype=np.float64)
     if values.ndim != 2 or values.shape[0] != values.shape[1] or not np.isfinite(values).all():
         raise ValueError(

@@ -70,13 +70,19 @@ def legend_beside(ax: Axes) -> None:
         ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize="small")
 
 
+def share_of_marks(n: int) -> float:
+    """Return how large the marks of so many samples are, so that they leave room between them."""
+    return min(1.0, max(0.15, 200 / n))
+
+
 def draw_samples(ax: Axes, X: NDArray[Any], codes: NDArray[np.int64], names: list[str]) -> None:
     """Draw the samples of every class in its colour and shape, with an entry in the legend."""
+    share = share_of_marks(len(X))
     for code, name in enumerate(names):
         mine = X[codes == code]
         ax.scatter(
-            mine[:, 0], mine[:, 1], s=26, color=colour_of(code), marker=mark_of(code),
-            edgecolors="white", linewidths=0.6, zorder=3, label=name,
+            mine[:, 0], mine[:, 1], s=26 * share, color=colour_of(code), marker=mark_of(code),
+            edgecolors="white", linewidths=0.6 * share, zorder=3, label=name,
         )  # fmt: skip
 
 
