@@ -6,7 +6,17 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from maxmargin import SVC, SVR, LinearSVC, LinearSVCCV, LinearSVR, NuSVC, NuSVR, OneClassSVM
+from maxmargin import (
+    SVC,
+    SVR,
+    LinearSVC,
+    LinearSVCCV,
+    LinearSVR,
+    NuSVC,
+    NuSVR,
+    OneClassSVM,
+    Perceptron,
+)
 
 KERNEL_MACHINES = [
     SVC(C=2.0), SVC(kernel="linear", loss="squared_hinge"), SVC(probability=True), NuSVC(nu=0.3),
@@ -109,3 +119,15 @@ def test_a_verbose_fit_ends_with_one_line_of_the_last_report(estimator, capsys):
     assert line.endswith(f"  {last['seconds']:.1f} s\n")
     assert measure.format_map(last) in line
     assert line.count("\n") == 1
+
+
+def test_what_a_callback_returns_to_the_last_report_is_not_looked_at():
+    X, y = problem()
+    for verbose in (False, True):
+        SVC(verbose=verbose, callback=lambda report: np.zeros(3)).fit(X, y)
+
+
+def test_verbose_without_a_stream_shows_nothing(monkeypatch):
+    monkeypatch.setattr("sys.stderr", None)
+    for estimator in (SVC(verbose=1), LinearSVC(verbose=True), Perceptron(verbose=1, tol=1e-3)):
+        estimator.fit(*problem())

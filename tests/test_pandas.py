@@ -171,6 +171,13 @@ def test_searches_and_pipelines():
     assert streamed.feature_names_in_.tolist() == X.columns.tolist()
 
 
+@pytest.mark.parametrize("kind", ["datetime64[ns]", "timedelta64[ns]"])
+def test_times_are_no_numbers(kind):
+    X = pandas.DataFrame({"a": np.arange(6.0), "when": np.arange(6).astype(kind)})
+    with pytest.raises((TypeError, ValueError)):
+        SVC().fit(X, [0, 0, 0, 1, 1, 1])
+
+
 def test_diagnostics_and_pictures_take_frames():
     X = samples()[["height", "width"]] / [1.0, 100.0]
     y = target(samples())

@@ -160,7 +160,7 @@ def test_class_weights_are_those_of_scikit_learn():
         *[("n_jobs", bad) for bad in (0, -2, 1.5, True)],
         *[("kernel", bad) for bad in ("rbfs", None, 3)],
         *[("shrinking", bad) for bad in (1, "yes", None)],
-        *[("verbose", bad) for bad in (2, "yes")],
+        *[("verbose", bad) for bad in (-1, "yes")],
         *[("break_ties", bad) for bad in (1, "yes")],
         *[("decision_function_shape", bad) for bad in ("ovx", None)],
         ("callback", 3),

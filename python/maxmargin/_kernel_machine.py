@@ -102,7 +102,7 @@ class KernelMachine(BaseEstimator):
         )
 
     def _shows_progress(self) -> bool:
-        return _validation.check_flag("verbose", self.verbose)
+        return _validation.check_verbose(self.verbose)
 
     def _prepare(
         self, matrix: Matrix, training: Training, upper: NDArray[np.float64]

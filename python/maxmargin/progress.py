@@ -45,25 +45,25 @@ class ProgressLine:
         self._then = then
         self._label = label
         self._stream = sys.stderr if stream is None else stream
-        self._is_terminal = self._stream.isatty()
+        self._is_terminal = getattr(self._stream, "isatty", bool)()
         self._line = ""
 
-    def __call__(self, report: dict[str, Any]) -> bool:
+    def __call__(self, report: dict[str, Any]) -> Any:
         self.show(report)
-        return self._then is not None and bool(self._then(report))
+        return None if self._then is None else self._then(report)
 
     def show(self, report: dict[str, Any]) -> None:
         """Write the state in `report` over the last one."""
         states = [text.format(report[key]) for key, text in _SHOWN.items() if key in report]
         words = [f"iteration {report['n_iter']}", *states, f"{report['seconds']:.1f} s"]
         self._line = self._label + "  ".join(words)
-        if self._is_terminal:
+        if self._stream is not None and self._is_terminal:
             self._stream.write(f"\r\x1b[K{self._line}")
             self._stream.flush()
 
     def close(self) -> None:
         """End the line, which stays."""
-        if self._line:
+        if self._line and self._stream is not None:
             self._stream.write("\n" if self._is_terminal else f"{self._line}\n")
             self._stream.flush()
         self._line = ""

@@ -52,10 +52,15 @@ def check_matrix(X: Any, owner: str) -> Matrix:
 def _array_of(X: Any) -> NDArray[Any]:
     """Return `X` as an array, NaN where a nullable column of a pandas data frame lacks a value."""
     array = np.asarray(X)
-    if array.dtype.kind == "O" and hasattr(X, "iloc"):
+    if array.dtype.kind == "O" and hasattr(X, "iloc") and not _has_times(X):
         with contextlib.suppress(TypeError, ValueError):  # the array tells what is wrong
             return np.asarray(X.to_numpy(dtype=np.float64, na_value=np.nan))
     return array
+
+
+def _has_times(X: Any) -> bool:
+    dtypes = X.dtypes if hasattr(X, "columns") else [X.dtype]
+    return any(getattr(dtype, "kind", "O") in "mM" for dtype in dtypes)
 
 
 def _check_dimensions(array: NDArray[Any], owner: str) -> None:
