@@ -163,7 +163,7 @@ def least_circle(X):
         for chosen in combinations(range(len(X)), size):
             corners = X[list(chosen)]
             edges = corners[1:] - corners[0]
-            centre = corners[0] + np.linalg.lstsq(edges, (edges**2).sum(axis=1) / 2)[0]
+            centre = corners[0] + np.linalg.lstsq(edges, (edges**2).sum(axis=1) / 2, rcond=None)[0]
             best = min(best, ((X - centre) ** 2).sum(axis=1).max())
     return best
 
