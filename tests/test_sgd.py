@@ -387,15 +387,3 @@ def test_extreme_scales_give_finite_weights_or_an_error(scale, alpha):
         else:
             assert np.isfinite(model.coef_).all()
             assert np.isfinite(model.intercept_).all()
-
-
-@pytest.mark.parametrize("alpha", [1e-4, 0.01])
-@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-def test_the_first_optimal_step_is_bottous(alpha, loss):
-    # w is expected to be typw long: the first step is typw / max(1, |loss'(-typw)|).
-    typw = alpha**-0.25
-    steepest = 1.0 if loss == "hinge" else 2.0 * (1.0 + typw)
-    slope_at_0 = 1.0 if loss == "hinge" else 2.0
-    model = SGDClassifier(loss=loss, alpha=alpha, fit_intercept=False)
-    model.partial_fit([[1e-6]], [1], classes=[-1, 1])
-    assert model.coef_[0, 0] == pytest.approx(slope_at_0 * typw / steepest * 1e-6, rel=1e-9)
