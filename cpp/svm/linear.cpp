@@ -19,10 +19,10 @@ namespace maxmargin {
 namespace {
 
 // Passes that are worth a try before the steps of a second-order method, which cost as much as many
-// of them: on sparse rows of few features; on dense rows of d more, the share of d, since the steps
-// cost d times as much as passes, and Newton's method takes fewer of them.
-constexpr index_t kPassesToTry = 2000;
-constexpr index_t kMostFeatures = 2048; // of dense samples
+// of them. On dense rows of more features, a pass for so many of them: a step costs as much as
+// passes in proportion to their number, and squared losses take fewer steps.
+constexpr index_t kPassesToTry = 2000; // on sparse rows of few features
+constexpr index_t kMostFeatures = 2048;
 constexpr index_t kFeaturesPerPass = 1, kFeaturesPerSquaredPass = 8;
 
 // Of all classes together; the steps of the interior point method have matrices of so many rows.
@@ -69,12 +69,12 @@ template <class Solution> Solution joined(Solution first, Solution second, doubl
 //   few features, squared losses  Newton's method in the primal
 //   few features, dense           interior point method
 //   few features, mostly zero     dual coordinate descent, then the interior point method
-//   more features, dense          dual coordinate descent, then Newton's or the interior point
-//   method else                          dual coordinate descent
+//   more features, dense          dual coordinate descent, then one of the two above
+//   else                          dual coordinate descent
 //
-// Where the second-order method gives up that came first, dual coordinate descent goes on from
-// there. Proximal Newton's has no such second: coordinate descent on the features lags far behind
-// it.
+// Where Newton's or the interior point method came first and gives up, dual coordinate descent goes
+// on from there. Proximal Newton's has no such second: coordinate descent on the features lags far
+// behind it.
 class Solver {
  public:
   Solver(const MatrixView& X, const LinearFormulation& formulation, int threads)
