@@ -91,6 +91,23 @@ def test_svr_equals_liblinear(loss, epsilon, form, shape):
     np.testing.assert_allclose(model.predict(form(X)), X @ W[:, 0] + b[0], atol=0.05)
 
 
+@pytest.mark.parametrize("scaling", [100.0, 1e3, 1e5, np.inf])
+@pytest.mark.parametrize("C", [0.1, 10.0])
+@pytest.mark.parametrize("loss", SOLVERS)
+def test_a_bias_may_have_hardly_any_penalty(loss, C, scaling):
+    # On fewer samples than features; turned into their span, where another solver takes them.
+    X, y = noisy(40, 60)
+    few = np.linalg.qr(X.T)[1].T
+    targets = 2 * y - 1 if "hinge" in loss else X[:, 0] + 1.5
+    given = {"loss": loss, "C": C, "tol": 1e-5, "intercept_scaling": scaling}
+    make = LinearSVC if "hinge" in loss else LinearSVR
+    objectives = [
+        check_certificate(make(**given).fit(Z, targets), Z, targets, C, loss, scaling=scaling)
+        for Z in (X, few)
+    ]
+    assert objectives[0] == pytest.approx(objectives[1], rel=2e-5)
+
+
 def test_many_classes_are_trained_one_against_the_rest():
     X, _ = noisy()
     y = np.array(["c", "a", "b"])[np.digitize(X[:, 0] + X[:, 2], [-0.3, 0.4])]

@@ -269,7 +269,7 @@ def test_an_exception_in_the_callback_ends_the_fit():
     def fail(progress):
         raise KeyError("mine")
 
-    for _ in range(20):  # whichever thread ends first
+    for _ in range(8):  # whichever thread ends first
         with pytest.raises(KeyError, match="mine"):
             fit(X, y, C=1e6, gamma=5.0, tol=1e-8, callback=fail)
 

@@ -5,12 +5,22 @@
 
 namespace maxmargin::bindings {
 
-// A hook that lets Ctrl-C end a computation that has released the GIL, and passes progress to
-// `callback`: None, or a function of one dict that returns True to stop.
+// Whether Ctrl-C has ended the main thread, which alone gets signals. The process waits for its
+// other threads then.
+inline bool main_thread_was_interrupted() {
+  if (py::module_::import("threading").attr("main_thread")().attr("is_alive")().cast<bool>())
+    return false;
+  const py::object last = py::getattr(py::module_::import("sys"), "last_value", py::none());
+  return py::isinstance(last, py::reinterpret_borrow<py::object>(PyExc_KeyboardInterrupt));
+}
+
+// A hook that lets Ctrl-C end a computation that has released the GIL, on whatever thread, and
+// passes progress to `callback`: None, or a function of one dict that returns True to stop.
 inline Control::Hook python_hook(const py::object& callback) {
   return [callback = callback.is_none() ? nullptr : callback.ptr()](const Progress& progress) {
     const py::gil_scoped_acquire gil;
-    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+    if (main_thread_was_interrupted()) PyErr_SetNone(PyExc_KeyboardInterrupt);
+    if (PyErr_Occurred() != nullptr || PyErr_CheckSignals() != 0) throw py::error_already_set();
     if (callback == nullptr) return true;
     py::dict report;
     report["n_iter"] = progress.n_iter;

@@ -18,6 +18,8 @@ namespace {
 // Conjugate gradient steps at a time.
 constexpr int kFaceSteps = 20;
 constexpr double kLeastCurvature = 1e-200;
+// A further feature this many times as long as the samples would take all that a step can do.
+constexpr double kLongestFeature = 30.0;
 
 // The b at which sum_i C_i |y_i - b| is least.
 double weighted_median(const LinearProblem& problem) {
@@ -49,11 +51,13 @@ template <class Rows> class LinearDual {
              const LinearProblem& problem, std::span<const double> start)
       : state_{rows, {}, {}}, row_elements_(row_elements), n_samples_(n_rows(problem.X)) {
     state_.w.assign(static_cast<std::size_t>(n_features), 0.0);
-    is_bias_free_ = std::isinf(problem.intercept_scaling);
-    // A bias far off would take many rounds.
-    if (is_bias_free_ && is_insensitive(problem.loss)) state_.offset = weighted_median(problem);
     place_coordinates(problem, start);
     state_.sum_up();
+    if (!has_rounds_) return;
+    if (!start.empty() && bias_ridge_ > 0.0)
+      set_bias(sum_of_beta() / bias_ridge_);
+    else if (is_insensitive(problem.loss)) // a bias far off would take many rounds
+      set_bias(weighted_median(problem));
   }
 
   index_t size() const { return static_cast<index_t>(state_.coordinates.size()); }
@@ -70,7 +74,12 @@ template <class Rows> class LinearDual {
     return state_.coordinates[k].loss(at.residual);
   }
   double conjugate(index_t k) const { return state_.coordinates[k].conjugate(); }
-  double penalty() const { return state_.half_square_norm(); }
+  double penalty() const {
+    const double half_square_norm = state_.half_square_norm();
+    if (!has_rounds_) return half_square_norm;
+    const double b = state_.bias(), v = state_.bias_weight;
+    return half_square_norm + 0.5 * (bias_ridge_ * b * b - v * v);
+  }
 
   double move(index_t k, const Standing& at) {
     DualCoordinate& c = state_.coordinates[k];
@@ -88,7 +97,7 @@ template <class Rows> class LinearDual {
   }
 
   void settle() {
-    if (is_bias_free_) move_bias();
+    if (has_rounds_) move_bias();
   }
   void sum_up() { state_.sum_up(); }
 
@@ -110,9 +119,10 @@ template <class Rows> class LinearDual {
     }
     const double sum = std::accumulate(square_norms.begin(), square_norms.end(), 0.0);
     const double mean = sum / std::max(1.0, static_cast<double>(square_norms.size()));
-    state_.bias_scale = !is_bias_free_ ? problem.intercept_scaling
-                        : mean > 0.0   ? std::sqrt(mean)
-                                       : 1.0;
+    const double length = mean > 0.0 ? std::sqrt(mean) : 1.0, scaling = problem.intercept_scaling;
+    has_rounds_ = scaling > kLongestFeature * length;
+    state_.bias_scale = has_rounds_ ? length : scaling;
+    bias_ridge_ = 1.0 / scaling / scaling;
     const double of_bias = state_.bias_scale * state_.bias_scale;
     for (std::size_t k = 0; k < square_norms.size(); ++k) {
       DualCoordinate& c = state_.coordinates[k];
@@ -120,26 +130,32 @@ template <class Rows> class LinearDual {
     }
   }
 
-  // The bias takes over what its penalised part has reached, and the sum of beta becomes 0 by
-  // scaling the heavier side down.
+  double sum_of_beta() const { return state_.bias_weight / state_.bias_scale; }
+  void set_bias(double bias) { state_.offset = bias - state_.bias_scale * state_.bias_weight; }
+
+  // The next round begins where the bias is, and the sum of beta becomes that which belongs to it,
+  // ridge b, by scaling the heavier side down. Where that does not suffice, b follows the sum.
   void move_bias() {
-    const double bias = state_.bias();
+    const double bias = state_.bias(), goal = bias_ridge_ * bias;
     double positive = 0.0, negative = 0.0;
     for (const DualCoordinate& c : state_.coordinates)
       (c.beta > 0.0 ? positive : negative) += c.beta;
-    const double excess = positive + negative;
+    const double excess = positive + negative - goal;
     const double heavier = excess > 0.0 ? positive : negative;
+    const double share = heavier == 0.0 ? 0.0 : std::min(1.0, excess / heavier);
     for (DualCoordinate& c : state_.coordinates)
-      if (c.beta * excess > 0.0) state_.move(c, -c.beta * (excess / heavier));
-    state_.offset = bias;
-    state_.bias_weight = 0.0;
+      if (c.beta * excess > 0.0) state_.move(c, -c.beta * share);
+    const bool reaches_goal = excess == 0.0 || (heavier != 0.0 && excess / heavier <= 1.0);
+    if (reaches_goal) state_.bias_weight = state_.bias_scale * goal;
+    set_bias(reaches_goal ? bias : sum_of_beta() / bias_ridge_);
   }
 
   DualState<Rows> state_;
   FaceDescent<Rows> face_{state_};
   index_t row_elements_;
   index_t n_samples_;
-  bool is_bias_free_ = false;
+  bool has_rounds_ = false; // that keep the bias near its last value
+  double bias_ridge_ = 0.0; // of its penalty, ridge / 2 b^2
 };
 
 } // namespace

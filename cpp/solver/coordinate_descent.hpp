@@ -17,7 +17,8 @@ namespace maxmargin {
 //
 // A bias without penalty (intercept_scaling = infinity) adds the constraint sum_i beta_i = 0. It is
 // kept by multipliers (augmented Lagrangian): b is held near its last value by a penalty, which is
-// a further feature again, and moves with every round.
+// a further feature again, and moves with every round. So it is where intercept_scaling is far
+// greater than the samples are long, with sum_i beta_i = b / intercept_scaling^2.
 //
 // Results do not depend on threads.
 LinearSolution solve_coordinate_descent(const CompactSamples& samples, const LinearProblem& problem,
