@@ -19,7 +19,7 @@ namespace {
 constexpr int kFaceSteps = 20;
 constexpr double kLeastCurvature = 1e-200;
 // A further feature this many times as long as the samples would take all that a step can do.
-constexpr double kLongestFeature = 30.0;
+constexpr double kLongestFeature = 10.0;
 
 // The b at which sum_i C_i |y_i - b| is least.
 double weighted_median(const LinearProblem& problem) {
