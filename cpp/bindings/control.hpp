@@ -11,7 +11,7 @@ inline bool main_thread_was_interrupted() {
   if (py::module_::import("threading").attr("main_thread")().attr("is_alive")().cast<bool>())
     return false;
   const py::object last = py::getattr(py::module_::import("sys"), "last_value", py::none());
-  return py::isinstance(last, py::reinterpret_borrow<py::object>(PyExc_KeyboardInterrupt));
+  return py::isinstance(last, PyExc_KeyboardInterrupt);
 }
 
 // A hook that lets Ctrl-C end a computation that has released the GIL, on whatever thread, and

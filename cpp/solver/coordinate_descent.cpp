@@ -18,7 +18,8 @@ namespace {
 // Conjugate gradient steps at a time.
 constexpr int kFaceSteps = 20;
 constexpr double kLeastCurvature = 1e-200;
-// A further feature this many times as long as the samples would take all that a step can do.
+// A further feature this many times as long as the samples would take all that a step can do. (Up
+// to a length of 1 it does so nevertheless: the bias of tiny samples may have far to go.)
 constexpr double kLongestFeature = 10.0;
 
 // The b at which sum_i C_i |y_i - b| is least.
@@ -33,6 +34,15 @@ double weighted_median(const LinearProblem& problem) {
     if (sum > 0.0 && sum >= 0.5 * total) return problem.y[i];
   }
   return 0.0;
+}
+
+// The b at which sum_i C_i (y_i - b)^2 + ridge / 2 b^2 is least.
+double weighted_mean(const LinearProblem& problem, double ridge) {
+  const double total = std::accumulate(problem.C.begin(), problem.C.end(), 0.5 * ridge);
+  if (!(total > 0.0) || !std::isfinite(total)) return 0.0;
+  double mean = 0.0;
+  for (std::size_t i = 0; i < problem.y.size(); ++i) mean += problem.C[i] / total * problem.y[i];
+  return mean;
 }
 
 // The dual, as DualDescent takes it.
@@ -56,8 +66,9 @@ template <class Rows> class LinearDual {
     if (!has_rounds_) return;
     if (!start.empty() && bias_ridge_ > 0.0)
       set_bias(sum_of_beta() / bias_ridge_);
-    else if (is_insensitive(problem.loss)) // a bias far off would take many rounds
-      set_bias(weighted_median(problem));
+    else // a bias far off would take many rounds
+      set_bias(is_squared(problem.loss) ? weighted_mean(problem, bias_ridge_)
+                                        : weighted_median(problem));
   }
 
   index_t size() const { return static_cast<index_t>(state_.coordinates.size()); }
@@ -120,7 +131,7 @@ template <class Rows> class LinearDual {
     const double sum = std::accumulate(square_norms.begin(), square_norms.end(), 0.0);
     const double mean = sum / std::max(1.0, static_cast<double>(square_norms.size()));
     const double length = mean > 0.0 ? std::sqrt(mean) : 1.0, scaling = problem.intercept_scaling;
-    has_rounds_ = scaling > kLongestFeature * length;
+    has_rounds_ = scaling > std::max(1.0, kLongestFeature * length);
     state_.bias_scale = has_rounds_ ? length : scaling;
     bias_ridge_ = 1.0 / scaling / scaling;
     const double of_bias = state_.bias_scale * state_.bias_scale;
