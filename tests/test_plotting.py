@@ -359,11 +359,12 @@ def test_marks_of_many_samples_are_smaller() -> None:
 
 @pytest.mark.parametrize("less_is_better", [False, True])
 def test_grid(less_is_better: bool) -> None:
-    scores = np.array([[0.5, 0.7, 0.6], [0.8, 0.9, 0.4]])
+    scores = 0.9 + 0.01 * np.array([[0.5, 0.7, 0.6], [0.8, 0.9, 0.4]])
     ax = plotting.plot_grid([1, 8], [0.25, 1, 4], scores, less_is_better=less_is_better)
     (star,) = [line for line in ax.get_lines() if line.get_marker() == "*"]
-    best = (3.0, 2.0) if less_is_better else (3.0, 0.0)
-    assert (star.get_xdata()[0], star.get_ydata()[0]) == best
+    assert (*star.get_xdata(), *star.get_ydata()) == (3.0, 2.0 if less_is_better else 0.0)
+    labels = [tick.get_text() for tick in ax.figure.axes[1].get_yticklabels()]
+    assert len(set(labels)) == len(labels) == 9
     with pytest.raises(ValueError, match="scores must have shape"):
         plotting.plot_grid([1, 8], [0.25, 1, 4], scores.T)
 

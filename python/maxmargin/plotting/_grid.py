@@ -17,6 +17,7 @@ __all__ = ["plot_grid"]
 
 # Each contour is half as far from the best score as the one before it.
 _N_HALVINGS = 8
+_MOST_DIGITS = 9
 
 
 def plot_grid(
@@ -86,7 +87,7 @@ def plot_grid(
     ax.set_xlabel("log2(C)")
     ax.set_ylabel("log2(gamma)")
     ax.set_title(title or "")
-    ax.figure.colorbar(filled, ax=ax, label=label, format="%.3g")
+    ax.figure.colorbar(filled, ax=ax, label=label, format=f"%.{_digits(levels)}g")
     return ax
 
 
@@ -116,6 +117,14 @@ def _levels(values: NDArray[np.float64], less_is_better: bool) -> NDArray[np.flo
         return np.array([best - 0.5, best + 0.5])
     shares = np.append(0.5 ** np.arange(1, _N_HALVINGS + 1), 0.0)
     return np.unique(best + (worst - best) * shares)
+
+
+def _digits(levels: NDArray[np.float64]) -> int:
+    """Return so many significant digits that no two levels look the same."""
+    for digits in range(3, _MOST_DIGITS):
+        if len({f"{level:.{digits}g}" for level in levels}) == len(levels):
+            return digits
+    return _MOST_DIGITS
 
 
 def _place_of_best(
