@@ -11,8 +11,8 @@ namespace maxmargin {
 SingleFit train_one_class(const MatrixView& X, std::span<const double> C, double nu,
                           const KernelParams& kernel, const TrainingOptions& options,
                           Control& control) {
-  const WholeSet set(X, C, kernel, false, options, control);
-  const std::vector<double> bounds = set.by_column(C);
+  const WholeSet set(X, {}, C, kernel, false, options, control);
+  const std::vector<double> bounds = set.bounds();
   const double s = nu * std::accumulate(C.begin(), C.end(), 0.0);
   DualProblem problem;
   problem.linear.assign(bounds.size(), 0.0);

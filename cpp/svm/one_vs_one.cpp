@@ -4,6 +4,7 @@
 #include "base/parallel.hpp"
 #include "kernel/kernel_function.hpp"
 #include "svm/c_svc.hpp"
+#include "svm/distinct_rows.hpp"
 #include "svm/nu_svc.hpp"
 #include "svm/primal_start.hpp"
 #include "svm/squared_hinge_svc.hpp"
@@ -54,10 +55,11 @@ class OneVsOne {
   OneVsOne(const MatrixView& X, std::span<const std::int64_t> y, index_t n_classes,
            std::span<const double> C, const KernelParams& kernel, const SvcOptions& options,
            Control& control)
-      : X_(X), C_(C), options_(options), control_(control),
+      : X_(X), y_(y), options_(options), control_(control),
         has_ridge_(options.loss == Loss::squared_hinge || std::isinf(*std::ranges::max_element(C))),
         threads_(thread_count_for(options.threads, work_of(X))),
-        samples_(X, members_of(y, n_classes, C), kernel, true, threads_, control) {
+        distinct_(X, std::vector<double>(y.begin(), y.end()), C, kernel, threads_),
+        samples_(X, members_of(y, n_classes, distinct_.bounds()), kernel, true, threads_, control) {
     for (index_t a = 0; a < n_classes; ++a)
       for (index_t b = a + 1; b < n_classes; ++b) pairs_.push_back({a, b});
     has_primal_start_ = has_ridge_ && std::isfinite(*std::ranges::max_element(C)) &&
@@ -68,8 +70,7 @@ class OneVsOne {
     // Rounding to float32 would hide that a start is the solution.
     if (options.precision == Precision::automatic && (has_primal_start_ || has_much_refinement))
       training.precision = Precision::float64;
-    kernel_ = kernel_options_for(samples_, largest_pair(), *std::max_element(C_.begin(), C_.end()),
-                                 training);
+    kernel_ = kernel_options_for(samples_, largest_pair(), distinct_.usual_bound(), training);
   }
 
   SvcFit run() {
@@ -118,7 +119,7 @@ class OneVsOne {
                 KernelOptions::Memory* whole_matrix) {
     std::vector<double> y, C;
     for (const index_t c : {pair.first, pair.second}) {
-      for (const index_t row : samples_.segment(c)) C.push_back(C_[row]);
+      for (const index_t row : samples_.segment(c)) C.push_back(distinct_.bounds()[row]);
       y.resize(y.size() + samples_.n_columns(c), c == pair.first ? 1.0 : -1.0);
       C.resize(y.size(), 0.0);
     }
@@ -137,11 +138,11 @@ class OneVsOne {
   // Where to begin, by column.
   DualStart start_of(const Pair& pair, int threads) const {
     if (!has_primal_start_) return {};
-    std::vector<double> y(C_.size(), 1.0), C(C_.size(), 0.0), beta;
+    std::vector<double> y(y_.size(), 1.0), C(y_.size(), 0.0), beta;
     for (const index_t c : {pair.first, pair.second})
       for (const index_t row : samples_.segment(c)) {
         y[row] = c == pair.first ? 1.0 : -1.0;
-        C[row] = C_[row];
+        C[row] = distinct_.bounds()[row];
       }
     const DualStart by_row = primal_start(X_, y, C, options_.solver, threads, control_);
     if (by_row.beta.empty()) return {};
@@ -161,61 +162,62 @@ class OneVsOne {
                         control_);
   }
 
-  SvcFit assemble(const std::vector<Machine>& machines) const {
-    const index_t n_classes = samples_.n_segments();
-    // A row supports the model when any of its class's machines uses it.
-    std::vector<std::vector<char>> is_support(static_cast<std::size_t>(n_classes));
-    for (index_t c = 0; c < n_classes; ++c) is_support[c].resize(samples_.segment(c).size(), 0);
-    for (std::size_t p = 0; p < pairs_.size(); ++p)
-      for_each_row(pairs_[p], machines[p], [&](index_t c, index_t k, double beta) {
-        if (beta != 0.0) is_support[c][k] = 1;
-      });
+  // A coefficient of one machine, in its line of dual_coef.
+  struct Entry {
+    index_t row, line;
+    double beta;
+  };
 
+  SvcFit assemble(const std::vector<Machine>& machines) const {
     SvcFit fit;
-    std::vector<std::vector<index_t>> column(is_support.size()); // of every member in dual_coef
-    for (index_t c = 0; c < n_classes; ++c) {
-      const std::size_t before = fit.support.size();
-      column[c].resize(samples_.segment(c).size(), -1);
-      for (std::size_t k = 0; k < samples_.segment(c).size(); ++k)
-        if (is_support[c][k]) {
-          column[c][k] = static_cast<index_t>(fit.support.size());
-          fit.support.push_back(samples_.segment(c)[k]);
-        }
-      fit.n_support.push_back(static_cast<std::int64_t>(fit.support.size() - before));
-    }
-    fit.dual_coef.resize((is_support.size() - 1) * fit.support.size(), 0.0);
+    std::vector<Entry> entries;
     for (std::size_t p = 0; p < pairs_.size(); ++p) {
-      const Pair pair = pairs_[p];
-      for_each_row(pair, machines[p], [&](index_t c, index_t k, double beta) {
-        if (column[c][k] < 0) return;
-        const index_t line = c == pair.first ? pair.second - 1 : pair.first;
-        fit.dual_coef[line * static_cast<index_t>(fit.support.size()) + column[c][k]] = beta;
-      });
       fit.rho.push_back(machines[p].rho);
       fit.counterpart.push_back(machines[p].counterpart);
       fit.certificates.push_back(machines[p].certificate);
+      append_entries(pairs_[p], machines[p], fit.certificates.back(), entries);
     }
+    // A row supports the model when any of its class's machines uses it.
+    std::vector<index_t> column(y_.size(), -1); // in dual_coef
+    for (const Entry& entry : entries) column[entry.row] = 0;
+    std::vector<std::vector<index_t>> support(static_cast<std::size_t>(samples_.n_segments()));
+    for (std::size_t row = 0; row < column.size(); ++row)
+      if (column[row] == 0) support[y_[row]].push_back(static_cast<index_t>(row));
+    for (const std::vector<index_t>& rows : support) {
+      fit.n_support.push_back(static_cast<std::int64_t>(rows.size()));
+      for (const index_t row : rows) {
+        column[row] = static_cast<index_t>(fit.support.size());
+        fit.support.push_back(row);
+      }
+    }
+    const auto n_support = static_cast<index_t>(fit.support.size());
+    fit.dual_coef.resize((support.size() - 1) * fit.support.size(), 0.0);
+    for (const Entry& e : entries) fit.dual_coef[e.line * n_support + column[e.row]] = e.beta;
     return fit;
   }
 
-  // visit(class, member of the class, beta)
-  template <class F>
-  void for_each_row(const Pair& pair, const Machine& machine, const F& visit) const {
+  void append_entries(const Pair& pair, const Machine& machine, Certificate& certificate,
+                      std::vector<Entry>& entries) const {
+    const double scale = options_.nu ? machine.counterpart : 1.0;
     index_t begin = 0;
     for (const index_t c : {pair.first, pair.second}) {
-      for (index_t k = 0; k < static_cast<index_t>(samples_.segment(c).size()); ++k)
-        visit(c, k, machine.beta[begin + k]);
+      const index_t line = c == pair.first ? pair.second - 1 : pair.first;
+      for (std::size_t k = 0; k < samples_.segment(c).size(); ++k)
+        distinct_.divide(samples_.segment(c)[k], machine.beta[begin + static_cast<index_t>(k)],
+                         scale, has_ridge_, certificate,
+                         [&](index_t row, double beta) { entries.push_back({row, line, beta}); });
       begin += samples_.n_columns(c);
     }
   }
 
   const MatrixView& X_;
-  std::span<const double> C_;
+  std::span<const std::int64_t> y_;
   const SvcOptions& options_;
   Control& control_;
   bool has_ridge_;
   bool has_primal_start_ = false;
   int threads_;
+  DistinctRows distinct_;
   TrainingSamples samples_;
   std::vector<Pair> pairs_;
   KernelOptions kernel_;

@@ -4,6 +4,7 @@
 #include "base/parallel.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace maxmargin {
 namespace {
@@ -18,12 +19,14 @@ std::vector<index_t> rows_of_weight(std::span<const double> C) {
 
 } // namespace
 
-WholeSet::WholeSet(const MatrixView& X, std::span<const double> C, const KernelParams& kernel,
-                   bool sums_to_zero, const TrainingOptions& options, Control& control)
-    : samples_(X, {rows_of_weight(C)}, kernel, sums_to_zero, thread_count(options.threads),
-               control),
+WholeSet::WholeSet(const MatrixView& X, std::span<const double> targets, std::span<const double> C,
+                   const KernelParams& kernel, bool sums_to_zero, const TrainingOptions& options,
+                   Control& control)
+    : distinct_(X, targets, C, kernel, options.threads),
+      samples_(X, {rows_of_weight(distinct_.bounds())}, kernel, sums_to_zero,
+               thread_count(options.threads), control),
       kernel_(kernel_options_for(samples_, static_cast<index_t>(samples_.segment(0).size()),
-                                 *std::max_element(C.begin(), C.end()), options)) {}
+                                 distinct_.usual_bound(), options)) {}
 
 std::vector<double> WholeSet::by_column(std::span<const double> by_row) const {
   std::vector<double> values;
@@ -34,15 +37,19 @@ std::vector<double> WholeSet::by_column(std::span<const double> by_row) const {
 
 SingleFit WholeSet::fit_of(const Machine& machine) const {
   SingleFit fit;
+  fit.certificate = machine.certificate;
+  std::vector<std::pair<index_t, double>> parts;
   const std::vector<index_t>& rows = samples_.segment(0);
   for (std::size_t k = 0; k < rows.size(); ++k)
-    if (machine.beta[k] != 0.0) {
-      fit.support.push_back(rows[k]);
-      fit.dual_coef.push_back(machine.beta[k]);
-    }
+    distinct_.divide(rows[k], machine.beta[k], 1.0, false, fit.certificate,
+                     [&](index_t row, double beta) { parts.emplace_back(row, beta); });
+  std::ranges::sort(parts);
+  for (const auto& [row, beta] : parts) {
+    fit.support.push_back(row);
+    fit.dual_coef.push_back(beta);
+  }
   fit.rho = machine.rho + samples_.level_shift(kSegments, machine.beta);
   fit.counterpart = machine.counterpart;
-  fit.certificate = machine.certificate;
   return fit;
 }
 

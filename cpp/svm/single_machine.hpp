@@ -1,5 +1,6 @@
 #pragma once
 
+#include "svm/distinct_rows.hpp"
 #include "svm/dual_fit.hpp"
 
 #include <span>
@@ -7,17 +8,20 @@
 
 namespace maxmargin {
 
-// The rows of positive weight of a training set, all in one segment.
+// The distinct rows of positive weight of a training set, all in one segment.
 class WholeSet {
  public:
-  // `sums_to_zero`: the coefficients of the machine will.
-  WholeSet(const MatrixView& X, std::span<const double> C, const KernelParams& kernel,
-           bool sums_to_zero, const TrainingOptions& options, Control& control);
+  // `targets`: empty if there are none. `sums_to_zero`: the coefficients of the machine will.
+  WholeSet(const MatrixView& X, std::span<const double> targets, std::span<const double> C,
+           const KernelParams& kernel, bool sums_to_zero, const TrainingOptions& options,
+           Control& control);
 
   KernelSource source(Fold fold) const { return {samples_, kSegments, kernel_, fold}; }
 
   // One number for each row to one for each column; 0 for padding.
   std::vector<double> by_column(std::span<const double> by_row) const;
+  // The bound of every column.
+  std::vector<double> bounds() const { return by_column(distinct_.bounds()); }
 
   // The model of a machine over the columns.
   SingleFit fit_of(const Machine& machine) const;
@@ -25,6 +29,7 @@ class WholeSet {
  private:
   static constexpr index_t kSegments[] = {0};
 
+  DistinctRows distinct_;
   TrainingSamples samples_;
   KernelOptions kernel_;
 };

@@ -12,8 +12,8 @@ namespace {
 
 // Samples of a regression: the targets and bounds of the columns, padding included.
 struct Regression {
-  Regression(const WholeSet& set, std::span<const double> targets, std::span<const double> bounds)
-      : z(set.by_column(targets)), C(set.by_column(bounds)) {}
+  Regression(const WholeSet& set, std::span<const double> targets)
+      : z(set.by_column(targets)), C(set.bounds()) {}
 
   index_t n() const { return static_cast<index_t>(z.size()); }
 
@@ -67,8 +67,8 @@ struct Regression {
 SingleFit train_svr(const MatrixView& X, std::span<const double> z, std::span<const double> C,
                     double epsilon, const KernelParams& kernel, const TrainingOptions& options,
                     Control& control) {
-  const WholeSet set(X, C, kernel, true, options, control);
-  const Regression regression(set, z, C);
+  const WholeSet set(X, z, C, kernel, true, options, control);
+  const Regression regression(set, z);
   DualFit fit(regression.dual(epsilon), set.source(Fold::twofold), options.solver, control);
   Machine machine;
   machine.certificate = fit.certify([&] {
@@ -85,8 +85,8 @@ SingleFit train_svr(const MatrixView& X, std::span<const double> z, std::span<co
 SingleFit train_nu_svr(const MatrixView& X, std::span<const double> z, std::span<const double> C,
                        double nu, const KernelParams& kernel, const TrainingOptions& options,
                        Control& control) {
-  const WholeSet set(X, C, kernel, true, options, control);
-  const Regression regression(set, z, C);
+  const WholeSet set(X, z, C, kernel, true, options, control);
+  const Regression regression(set, z);
   const double price = nu * std::accumulate(C.begin(), C.end(), 0.0);
   DualProblem problem = regression.dual(0.0);
   problem.second_group = regression.n();
