@@ -9,7 +9,7 @@ from sklearn import svm
 
 from formulation_cases import FIVE, values_of
 from maxmargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM
-from oracles import c_svc_checks, kernel, rng
+from oracles import c_svc_checks, kernel, ovo_decisions, rng
 
 GAMMA = 0.5
 REPEATS = rng(9).integers(1, 6, 60)
@@ -137,3 +137,25 @@ def test_at_the_largest_nu(model):
     model.set_params(gamma=GAMMA).fit(X, y)
     assert np.isfinite(model.dual_coef_).all()
     assert len(model.support_) == 40 or isinstance(model, NuSVR)
+
+
+@pytest.mark.parametrize("form", [np.asarray, np.float32, sp.csr_array])
+@pytest.mark.parametrize("name", FIVE)
+def test_decision_values_are_those_of_all_support_vectors(name, form):
+    X, y, _ = repeated(name)
+    model = made(name).fit(form(X), y)
+    assert len(np.unique(X[model.support_], axis=0)) < len(model.support_)
+    values = values_of(model, form(X[:7]))
+    support_vectors = (
+        np.asarray(form(X)[model.support_].todense())
+        if form is sp.csr_array
+        else (form(X)[model.support_])
+    )
+    if name in ("SVC", "NuSVC"):
+        model.decision_function_shape = "ovo"
+        values = model.decision_function(form(X[:7]))
+        expected = ovo_decisions(model, form(X[:7]), support_vectors, gamma=GAMMA)
+    else:
+        K = kernel(form(X[:7]), support_vectors, gamma=GAMMA)
+        expected = K @ model.dual_coef_[0] + model.intercept_
+    np.testing.assert_allclose(values, expected, atol=1e-9)

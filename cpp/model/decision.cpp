@@ -47,12 +47,10 @@ class Decision::Impl {
   Impl(const MatrixView& support_vectors, std::span<const std::int64_t> n_support,
        const std::vector<MachinePart>& parts, std::span<const double> dual_coef,
        std::span<const double> rho, const KernelParams& kernel)
-      : n_features_(n_cols(support_vectors)), columns_(n_support), rho_(rho.begin(), rho.end()),
-        table_(simd::real_table<T>(simd::active_table())),
+      : n_features_(n_cols(support_vectors)), columns_(support_vectors, n_support),
+        rho_(rho.begin(), rho.end()), table_(simd::real_table<T>(simd::active_table())),
         sparse_(packs_sparse(support_vectors, density_of(support_vectors))) {
     const index_t n_rows_given = n_rows(support_vectors);
-    require(std::accumulate(n_support.begin(), n_support.end(), index_t{0}) == n_rows_given,
-            "n_support does not add up to the number of support vectors");
     index_t n_lines = 0, n_named_machines = 0;
     for (const MachinePart& part : parts) {
       n_lines = std::max(n_lines, part.line + 1);
@@ -63,9 +61,8 @@ class Decision::Impl {
             "dual_coef and rho do not match the number of classes and support vectors");
     AlignedBuffer<T> coef = AlignedBuffer<T>::zeros(n_lines * columns_.size());
     for (index_t line = 0; line < n_lines; ++line)
-      for (std::size_t c = 0; c < n_support.size(); ++c)
-        for (index_t k = columns_.begin[c]; k < columns_.begin[c] + n_support[c]; ++k)
-          coef[line * columns_.size() + k] = dual_coef[line * n_rows_given + columns_.row[k]];
+      for (index_t i = 0; i < n_rows_given; ++i)
+        coef[line * columns_.size() + columns_.column[i]] += dual_coef[line * n_rows_given + i];
     sums_.emplace(columns_, parts, n_machines(), std::move(coef), table_);
     if (n_rows_given == 0) return;
     work_of_sample_ = work_of_sample(support_vectors, pairing_of(kernel));

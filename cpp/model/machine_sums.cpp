@@ -1,5 +1,8 @@
 #include "model/machine_sums.hpp"
 
+#include "base/error.hpp"
+#include "data/equal_rows.hpp"
+
 #include <algorithm>
 #include <numeric>
 
@@ -11,12 +14,24 @@ constexpr std::size_t kFewestInTiles = 4;
 
 } // namespace
 
-ClassColumns::ClassColumns(std::span<const std::int64_t> n_support) {
-  index_t first = 0;
-  for (const index_t n : n_support) {
+ClassColumns::ClassColumns(const MatrixView& support_vectors,
+                           std::span<const std::int64_t> n_support) {
+  require(std::accumulate(n_support.begin(), n_support.end(), index_t{0}) ==
+              n_rows(support_vectors),
+          "n_support does not add up to the number of support vectors");
+  std::vector<double> class_of;
+  for (const std::int64_t n : n_support)
+    class_of.resize(class_of.size() + static_cast<std::size_t>(n),
+                    static_cast<double>(&n - n_support.data()));
+  const std::vector<index_t> first = first_equal_rows(support_vectors, class_of, 1);
+  column.reserve(first.size());
+  for (const std::int64_t n : n_support) {
     begin.push_back(size());
-    for (index_t k = 0; k < n; ++k) row.push_back(first + k);
-    first += n;
+    for (index_t k = 0; k < n; ++k) {
+      const auto i = static_cast<index_t>(column.size());
+      column.push_back(first[i] == i ? size() : column[first[i]]);
+      if (first[i] == i) row.push_back(i);
+    }
     // A class without support vectors has no columns.
     while (size() % kLane<double> != 0) row.push_back(row.back());
   }

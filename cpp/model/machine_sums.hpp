@@ -2,6 +2,7 @@
 
 #include "base/aligned_buffer.hpp"
 #include "data/packed_dense.hpp"
+#include "data/views.hpp"
 #include "simd/kernel_table.hpp"
 
 #include <span>
@@ -9,14 +10,16 @@
 
 namespace maxmargin {
 
-// The order of the support vectors in panels: every class begins on a line.
+// The order of the support vectors in panels: every class begins on a line. Of those of a class
+// that are equal, the first stands for all.
 struct ClassColumns {
-  explicit ClassColumns(std::span<const std::int64_t> n_support);
+  ClassColumns(const MatrixView& support_vectors, std::span<const std::int64_t> n_support);
 
   index_t size() const { return static_cast<index_t>(row.size()); }
 
-  std::vector<index_t> row;   // of the support vectors, by column
-  std::vector<index_t> begin; // first column of every class, then the end
+  std::vector<index_t> row;    // of the support vectors, by column
+  std::vector<index_t> column; // by row
+  std::vector<index_t> begin;  // first column of every class, then the end
 };
 
 // A machine adds up one line of the coefficients over the support vectors of one class.
