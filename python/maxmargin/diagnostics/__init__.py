@@ -1,4 +1,9 @@
-"""Margins, bounds and certificates, computed in float64 from data and a fitted model."""
+"""Margins, bounds and certificates, computed in float64 from data and a fitted model.
+
+For an estimator, every function also takes a fitted pipeline of scikit-learn's that ends in one,
+and a fitted search, whose `best_estimator_` is meant. `X` is then what the pipeline takes, its
+earlier steps transform it, and margins, widths and distances are those of the transformed samples.
+"""
 
 from maxmargin._certificate import Certificate
 from maxmargin.diagnostics._leave_one_out import (

@@ -3,6 +3,7 @@
 Leave-one-out trains once without each sample and counts those that the machine trained without them
 gets wrong. A sample that is no support vector is among the right ones: without it the machine is
 the same. A NuSVC is the SVC with the C in its `C_`, and that C is what stays when a sample goes.
+The earlier steps of a pipeline stay as well.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from maxmargin import _validation
 from maxmargin._kernel import KernelParams, kernel_block
+from maxmargin._pipelines import unwrapped
 from maxmargin._sparse import CsrMatrix, Matrix, take_rows
 from maxmargin.diagnostics._expansion import BLOCK_ELEMENTS
 from maxmargin.diagnostics._margins import functional_margin
@@ -38,7 +40,8 @@ def leave_one_out_bound(estimator: Any, X: Any, y: Any) -> float:
     Parameters
     ----------
     estimator : SVC or NuSVC
-        Fitted on two classes, with the hinge loss. A NuSVC counts as the SVC with C = `C_`.
+        Fitted on two classes, with the hinge loss. A NuSVC counts as the SVC with C = `C_`. Or a
+        pipeline that ends in one, or a search.
     X, y
         What it was fitted on.
 
@@ -55,7 +58,7 @@ def leave_one_out_bound(estimator: Any, X: Any, y: Any) -> float:
     .. [1] T. Joachims, "Estimating the generalization performance of an SVM efficiently", ICML
        (2000), equation 7.
     """
-    fit = _checked_fit(estimator, X, y, "leave_one_out_bound")
+    estimator, fit = _checked_fit(estimator, X, y, "leave_one_out_bound")
     if estimator._has_squared_hinge or math.isinf(_penalty_of(estimator)):
         raise ValueError("the bound is for the hinge loss with a finite C")
     squared_radius = _greatest_difference(estimator, fit.X)
@@ -82,7 +85,7 @@ def leave_one_out_margins(
     ----------
     estimator : SVC or NuSVC
         Fitted on two classes, with its parameters unchanged. A NuSVC counts as the SVC with
-        C = `C_`.
+        C = `C_`. Or a pipeline that ends in one, or a search.
     X, y, sample_weight
         What it was fitted on.
 
@@ -104,7 +107,7 @@ def leave_one_out_margins(
     .. [2] O. Chapelle, V. Vapnik, O. Bousquet and S. Mukherjee, "Choosing multiple parameters for
        support vector machines", Machine Learning 46 (2002), section 4.
     """
-    fit = _checked_fit(estimator, X, y, "leave_one_out_margins")
+    estimator, fit = _checked_fit(estimator, X, y, "leave_one_out_margins")
     upper = _upper_bounds(estimator, fit.signs, sample_weight)
     is_support = fit.alpha > 0.0
     reaches = fit.alpha >= upper * (1.0 - _ROUNDING)  # alpha and C_ of a NuSVC are quotients
@@ -147,7 +150,7 @@ def radius_margin_bound(estimator: Any, X: Any, y: Any, sample_weight: Any = Non
     ----------
     estimator : SVC or NuSVC
         Fitted on two classes, with its parameters unchanged. A NuSVC counts as the SVC with
-        C = `C_`.
+        C = `C_`. Or a pipeline that ends in one, or a search.
     X, y, sample_weight
         What it was fitted on.
 
@@ -163,7 +166,7 @@ def radius_margin_bound(estimator: Any, X: Any, y: Any, sample_weight: Any = Non
     .. [1] K.-M. Chung, W.-C. Kao, C.-L. Sun, L.-L. Wang and C.-J. Lin, "Radius margin bounds for
        support vector machines with the RBF kernel", Neural Computation 15 (2003).
     """
-    fit = _checked_fit(estimator, X, y, "radius_margin_bound")
+    estimator, fit = _checked_fit(estimator, X, y, "radius_margin_bound")
     upper = _upper_bounds(estimator, fit.signs, sample_weight)
     counts = upper > 0.0
     X = _counted_from_mean(estimator._kernel_params, fit.X, fit.X)
@@ -184,8 +187,11 @@ class _Fit(NamedTuple):
     alpha: NDArray[np.float64]
 
 
-def _checked_fit(estimator: Any, X: Any, y: Any, caller: str) -> _Fit:
+def _checked_fit(model: Any, X: Any, y: Any, caller: str) -> tuple[Any, _Fit]:
+    """Return the estimator in the model, and what it was fitted on."""
+    estimator, before = unwrapped(model)
     require(estimator, caller, (SVC, NuSVC), "a fitted SVC or NuSVC of two classes")
+    X = before.transform(X)
     margins = functional_margin(estimator, X, y)
     if estimator._kernel_params.type == "precomputed":
         raise ValueError("the bound needs the samples, and the kernel matrix was given")
@@ -195,7 +201,7 @@ def _checked_fit(estimator: Any, X: Any, y: Any, caller: str) -> _Fit:
     alpha[estimator.support_] = np.abs(estimator.dual_coef_[0])
     labels = _validation.column_of_labels(y, len(margins), caller)
     signs = np.where(labels == estimator.classes_[1], 1.0, -1.0)
-    return _Fit(_validation.check_matrix(X, caller), signs, margins, alpha)
+    return estimator, _Fit(_validation.check_matrix(X, caller), signs, margins, alpha)
 
 
 def _penalty_of(estimator: SVC | NuSVC) -> float:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from maxmargin import _validation
 from maxmargin._base import BaseEstimator, Classifier, Regressor
+from maxmargin._pipelines import unwrapped
 from maxmargin._sparse import CsrMatrix, Matrix, product
 from maxmargin._wording import shown
 from maxmargin.diagnostics._expansion import expansion
@@ -27,7 +28,8 @@ def functional_margin(separator: Any, X: Any, y: Any, *, b: float = 0.0) -> NDAr
     Parameters
     ----------
     separator : fitted classifier of two classes, or array-like of shape (n_features,)
-        The classifier whose `decision_function` is f, or the weights w of f(x) = w.x + b.
+        The classifier whose `decision_function` is f (or a pipeline that ends in one, or a search),
+        or the weights w of f(x) = w.x + b.
     X : array-like or sparse matrix of shape (n_samples, n_features)
     y : array-like of shape (n_samples,)
         Labels of two classes. The greater label is the positive one; for an estimator that is
@@ -55,9 +57,10 @@ def functional_margin(separator: Any, X: Any, y: Any, *, b: float = 0.0) -> NDAr
 def _functional_margin(
     separator: Any, X: Any, y: Any, b: float, caller: str
 ) -> NDArray[np.float64]:
+    separator, before = unwrapped(separator)
     if is_estimator(separator):
         _require_classifier(separator, caller, f"{_CLASSIFIER}, or the weights w")
-        values = np.asarray(separator.decision_function(X), dtype=np.float64)
+        values = np.asarray(separator.decision_function(before.transform(X)), dtype=np.float64)
         _require_two(separator.classes_)
         margins: NDArray[np.float64] = values * _signs_for(y, separator.classes_, len(values))
         return margins
@@ -72,12 +75,13 @@ def _functional_margin(
 def geometric_margin(separator: Any, X: Any, y: Any, *, b: float = 0.0) -> NDArray[np.float64]:
     """Return y_i f(x_i) / ||w|| of every sample: its signed distance from the boundary.
 
-    For a kernel machine the distance is that in feature space, ||w||^2 = beta' K beta. Parameters
-    and errors are those of `functional_margin`; a separator with w = 0 is an error as well, and so
-    is a machine whose kernel matrix was given, and a kernel machine of another package.
+    For a kernel machine the distance is that in feature space, ||w||^2 = beta' K beta; for a
+    pipeline that of the samples as its earlier steps transform them. Parameters and errors are
+    those of `functional_margin`; a separator with w = 0 is an error as well, and so is a machine
+    whose kernel matrix was given, and a kernel machine of another package.
     """
     margin = _functional_margin(separator, X, y, b, "geometric_margin")
-    return margin / _norm_of(separator)
+    return margin / _norm_of(unwrapped(separator)[0])
 
 
 def margin_width(estimator: Any) -> float:
@@ -86,7 +90,8 @@ def margin_width(estimator: Any) -> float:
     Parameters
     ----------
     estimator : fitted classifier of two classes
-        Of a kernel machine it is the width in feature space.
+        Of a kernel machine it is the width in feature space. Or a pipeline that ends in one, or a
+        search.
 
     Raises
     ------
@@ -97,6 +102,7 @@ def margin_width(estimator: Any) -> float:
     ValueError
         If there are more classes, w = 0, or the kernel matrix was given.
     """
+    estimator, _ = unwrapped(estimator)
     require(estimator, "margin_width", (Classifier,), _CLASSIFIER)
     _require_two(estimator.classes_)
     return 2.0 / _norm_of(estimator)
@@ -114,6 +120,7 @@ def slacks(estimator: Any, X: Any, y: Any = None) -> NDArray[np.float64]:
     Parameters
     ----------
     estimator : fitted classifier of two classes, SVR, NuSVR, LinearSVR or OneClassSVM
+        Or a pipeline that ends in one, or a search.
     X : array-like or sparse matrix of shape (n_samples, n_features)
     y : array-like of shape (n_samples,)
         Labels of the classifier's two classes, or targets; ignored for a `OneClassSVM`.
@@ -133,7 +140,9 @@ def slacks(estimator: Any, X: Any, y: Any = None) -> NDArray[np.float64]:
         a file, which does not hold epsilon.
     """
     wording = f"{_CLASSIFIER}, SVR, NuSVR, LinearSVR or OneClassSVM"
+    estimator, before = unwrapped(estimator)
     require(estimator, "slacks", (Classifier, Regressor, OneClassSVM), wording)
+    X = before.transform(X)
     if isinstance(estimator, OneClassSVM):
         return np.maximum(0.0, -estimator.decision_function(X))
     if isinstance(estimator, Regressor):

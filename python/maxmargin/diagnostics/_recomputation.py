@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from maxmargin import _validation
 from maxmargin._certificate import Certificate, combined
 from maxmargin._one_vs_one import pair_coefficients, pairs_of
+from maxmargin._pipelines import unwrapped
 from maxmargin._sparse import Matrix, take_rows
 from maxmargin.diagnostics._expansion import expansion
 from maxmargin.diagnostics._supported import require
@@ -30,7 +31,7 @@ def certificate(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None
     Parameters
     ----------
     estimator : SVC, NuSVC, SVR, NuSVR or OneClassSVM
-        Fitted by `fit`, with its parameters unchanged.
+        Fitted by `fit`, with its parameters unchanged. Or a pipeline that ends in one, or a search.
     X, y, sample_weight
         What it was fitted on; `y` is ignored for a OneClassSVM.
 
@@ -46,12 +47,13 @@ def certificate(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None
         which rows are support vectors.
     """
     wording = "a fitted SVC, NuSVC, SVR, NuSVR or OneClassSVM"
+    estimator, before = unwrapped(estimator)
     require(estimator, "certificate", (SVC, NuSVC, SVR, NuSVR, OneClassSVM), wording)
     if estimator._kernel_params.type == "precomputed":
         raise ValueError("the certificate of a precomputed kernel cannot be recomputed from X")
     if not hasattr(estimator, "support_"):
         raise ValueError("a model from a file does not tell which rows are its support vectors")
-    matrix = _validation.check_matrix(X, "certificate")
+    matrix = _validation.check_matrix(before.transform(X), "certificate")
     if matrix.shape != estimator.shape_fit_:
         raise ValueError(
             f"X has shape {matrix.shape}, but the estimator was fitted on {estimator.shape_fit_}"

@@ -2,6 +2,10 @@
 
 matplotlib is optional, and imported when the first picture is asked for. Every function draws on
 the axes it is given, or on those of a new figure, and returns them; nothing global is changed.
+
+For an estimator, every function also takes a fitted pipeline of scikit-learn's that ends in one,
+and a fitted search, whose `best_estimator_` is meant. `X` is then what the pipeline takes, and the
+plane is that of its two features.
 """
 
 from maxmargin.plotting._benchmarks import plot_benchmarks

@@ -8,15 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin import _validation
-from maxmargin._sparse import CsrMatrix
+from maxmargin._pipelines import Steps, unwrapped
+from maxmargin._sparse import CsrMatrix, take_rows
 from maxmargin.plotting._style import (
     INK,
     colour_of,
     draw_samples,
     legend_beside,
+    name_axes,
     new_axes,
     pale,
     plane_of,
+    points_like,
     share_of_marks,
 )
 
@@ -49,14 +52,16 @@ def plot_decision_regions(
     ----------
     estimator : estimator
         A fitted classifier or one-class machine with two features: `predict` is called, and
-        `decision_function` where there is one line to draw.
+        `decision_function` where there is one line to draw. Or a fitted pipeline that ends in one,
+        or a fitted search.
     X : array-like of shape (n_samples, 2)
-        Samples to draw; the picture reaches a little beyond them.
+        Samples to draw; the picture reaches a little beyond them. The support vectors of a pipeline
+        are found among them, and ringed only where they are what it was fitted on.
     y : array-like of shape (n_samples,), default=None
         Their labels. None: those that the estimator predicts.
     margins : bool, default=None
-        Whether to draw the margins of two classes. None: where the estimator has a
-        `certificate_`, since f of a perceptron has no scale.
+        Whether to draw the margins of two classes. None: where the estimator (of a pipeline, the
+        last step) has a `certificate_`, since f of a perceptron has no scale.
     resolution : int, default=300
         Points along each side of the grid on which the estimator is evaluated, >= 2.
     legend : bool, default=True
@@ -71,6 +76,8 @@ def plot_decision_regions(
 
     Raises
     ------
+    TypeError
+        If a pipeline does not end in an estimator that predicts.
     ValueError
         If `X` does not have two features, is sparse, or does not fit `y`; if the estimator is a
         regressor.
@@ -88,26 +95,27 @@ def plot_decision_regions(
     """
     samples = check_plane(X)
     resolution = _validation.check_integer("resolution", resolution, at_least=2, at_most=10_000)
-    classes, names = _classes_of(estimator, X)
+    machine, before = unwrapped(estimator)
+    classes, names = _classes_of(machine, estimator, X)
     labels = estimator.predict(X) if y is None else y
     codes = _validation.check_known_labels(labels, len(samples), "The picture", classes)
     if margins is None:
-        margins = hasattr(estimator, "certificate_")
+        margins = hasattr(machine, "certificate_")
     ax = new_axes(ax)
+    name_axes(ax, X)
     across, up, points = plane_of(samples, resolution)
-    if hasattr(X, "iloc"):  # a data frame of pandas, whose names the estimator may ask for
-        points = type(X)(points, columns=X.columns)
-        ax.set_xlabel(str(X.columns[0]))
-        ax.set_ylabel(str(X.columns[1]))
+    points = points_like(X, points)
     if len(classes) == 2:
         values = estimator.decision_function(points).reshape(resolution, resolution)
-        is_one_class = not hasattr(estimator, "classes_")
+        is_one_class = not hasattr(machine, "classes_")
         _draw_sides(ax, across, up, values, margins and not is_one_class)
     else:
         predicted = np.searchsorted(classes, estimator.predict(points))
         _draw_regions(ax, across, up, predicted.reshape(resolution, resolution), len(classes))
     draw_samples(ax, samples, codes, names)
-    _ring_support_vectors(ax, estimator, share_of_marks(len(samples)))
+    _ring_support_vectors(
+        ax, _support_vectors(machine, before, X, samples), share_of_marks(len(samples))
+    )
     ax.set_xlim(across[0], across[-1])
     ax.set_ylim(up[0], up[-1])
     if legend:
@@ -125,11 +133,11 @@ def check_plane(X: Any) -> NDArray[Any]:
     return matrix
 
 
-def _classes_of(estimator: Any, X: Any) -> tuple[NDArray[Any], list[str]]:
-    """Return the labels that the estimator gives, ascending, and their names."""
-    if hasattr(estimator, "classes_"):
-        return estimator.classes_, [str(label) for label in estimator.classes_]
-    if not hasattr(estimator, "decision_function"):
+def _classes_of(machine: Any, estimator: Any, X: Any) -> tuple[NDArray[Any], list[str]]:
+    """Return the labels that the estimator gives, by the machine in it, and their names."""
+    if hasattr(machine, "classes_"):
+        return machine.classes_, [str(label) for label in machine.classes_]
+    if not hasattr(machine, "decision_function"):
         raise ValueError(
             f"estimator must be a fitted classifier or one-class machine, got {estimator!r}"
         )
@@ -167,9 +175,32 @@ def _draw_regions(
             ax.contour(across, up, is_mine, [0.5], colors=INK, linewidths=0.8, zorder=2)
 
 
-def _ring_support_vectors(ax: Axes, estimator: Any, share: float) -> None:
-    vectors = getattr(estimator, "support_vectors_", None)
-    if vectors is None or vectors.shape[1] != 2 or len(vectors) == 0:
+def _support_vectors(
+    machine: Any, before: Steps, X: Any, samples: NDArray[Any]
+) -> NDArray[Any] | None:
+    """Return the support vectors in the plane, or None where there are none or they are not known.
+
+    Those of a pipeline are transformed. In the plane they are the samples at `support_`, if that is
+    what these become.
+    """
+    vectors = getattr(machine, "support_vectors_", None)
+    if vectors is None or vectors.shape[0] == 0:
+        return None
+    if not before.named:
+        return vectors if vectors.shape[1] == 2 else None
+    support = getattr(machine, "support_", None)
+    if support is None or support.max() >= len(samples) or not before.keep_samples():
+        return None
+    given = take_rows(_validation.check_matrix(before.transform(X), "The picture"), support)
+    fitted = _validation.check_matrix(vectors, "The picture")
+    a, b = (m.to_dense() if isinstance(m, CsrMatrix) else m for m in (given, fitted))
+    # `fit_transform` and `transform` may round otherwise.
+    is_same = a.shape == b.shape and np.allclose(a, b, rtol=0.0, atol=1e-4 * np.abs(b).max())
+    return samples[support] if is_same else None
+
+
+def _ring_support_vectors(ax: Axes, vectors: NDArray[Any] | None, share: float) -> None:
+    if vectors is None:
         return
     ax.scatter(
         vectors[:, 0], vectors[:, 1], s=75 * share, facecolors="none", edgecolors=INK,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maxmargin import _validation
+from maxmargin._pipelines import unwrapped
 from maxmargin._wording import counted
 from maxmargin.exceptions import ConvergenceWarning
 from maxmargin.plotting._decision_regions import check_plane
@@ -19,8 +20,10 @@ from maxmargin.plotting._style import (
     frame,
     legend_beside,
     mark_of,
+    name_axes,
     new_axes,
     plane_of,
+    points_like,
 )
 
 if TYPE_CHECKING:
@@ -38,7 +41,7 @@ def plot_mistakes(estimator: Any, *, ax: Axes | None = None) -> Axes:
     ----------
     estimator : Perceptron or KernelPerceptron
         Fitted: `mistakes_per_pass_` is drawn. Of more than two classes, every class against the
-        rest has a line.
+        rest has a line. Or a fitted pipeline that ends in one, or a fitted search.
     ax : matplotlib.axes.Axes, default=None
         Where to draw. None: on a new figure of pyplot's.
 
@@ -53,6 +56,7 @@ def plot_mistakes(estimator: Any, *, ax: Axes | None = None) -> Axes:
     ImportError
         If matplotlib is not installed.
     """
+    estimator, _ = unwrapped(estimator)
     if not hasattr(estimator, "mistakes_per_pass_"):
         raise ValueError(f"estimator must be a fitted perceptron, got {estimator!r}")
     problems = estimator.mistakes_per_pass_
@@ -97,6 +101,8 @@ def plot_passes(
     ----------
     estimator : Perceptron or KernelPerceptron
         Fitted on `X` and `y`, of two classes; where it shuffles, with a number as `random_state`.
+        Or a fitted pipeline that ends in one, whose other steps stay as they are, or a fitted
+        search.
     X : array-like of shape (n_samples, 2)
     y : array-like of shape (n_samples,)
     n_lines : int, default=6
@@ -118,6 +124,7 @@ def plot_passes(
     """
     samples = check_plane(X)
     n_lines = _validation.check_integer("n_lines", n_lines, at_least=1)
+    estimator, before = unwrapped(estimator)
     if not hasattr(estimator, "mistakes_per_pass_") or len(estimator.classes_) != 2:
         raise ValueError(f"estimator must be a fitted perceptron of two classes, got {estimator!r}")
     if estimator.shuffle and not isinstance(estimator.random_state, (int, np.integer)):
@@ -126,16 +133,19 @@ def plot_passes(
             f"{estimator.random_state!r}"
         )
     codes = _validation.check_known_labels(y, len(samples), "The picture", estimator.classes_)
+    transformed = before.transform(X)
     ax = new_axes(ax)
     from matplotlib import colormaps
 
+    name_axes(ax, X)
     across, up, points = plane_of(samples, _RESOLUTION)
+    points = before.transform(points_like(X, points))
     chosen = np.unique(np.geomspace(1, estimator.n_iter_, n_lines).round().astype(int))
     for index, n_passes in enumerate(chosen):
         is_last = index == len(chosen) - 1
         # From pale to dark; the last one in ink.
         colour = INK if is_last else colormaps["viridis_r"](0.12 + 0.75 * index / len(chosen))
-        values = _after(estimator, samples, y, int(n_passes)).decision_function(points)
+        values = _after(estimator, transformed, y, int(n_passes)).decision_function(points)
         ax.contour(
             across, up, values.reshape(len(up), len(across)), [0.0], colors=[colour],
             linewidths=2.4 if is_last else 1.5, zorder=2,

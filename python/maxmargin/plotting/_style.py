@@ -86,6 +86,18 @@ def draw_samples(ax: Axes, X: NDArray[Any], codes: NDArray[np.int64], names: lis
         )  # fmt: skip
 
 
+def points_like(X: Any, points: NDArray[Any]) -> Any:
+    """Return the points as a data frame where `X` is one, whose names estimators may ask for."""
+    return type(X)(points, columns=X.columns) if hasattr(X, "iloc") else points
+
+
+def name_axes(ax: Axes, X: Any) -> None:
+    """Name the axes by the columns of a data frame."""
+    if hasattr(X, "iloc"):
+        ax.set_xlabel(str(X.columns[0]))
+        ax.set_ylabel(str(X.columns[1]))
+
+
 def plane_of(X: NDArray[Any], resolution: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Return both coordinates of a grid around the samples, and its points as rows."""
     low, high = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
