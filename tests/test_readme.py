@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import shlex
@@ -110,6 +111,27 @@ def test_every_figure_is_on_a_page() -> None:
     text = "".join(document.read_text(encoding="utf-8") for document in DOCUMENTS)
     assert figures() != []
     assert [path.name for path in figures() if f"figures/{path.name})" not in text] == []
+
+
+def test_figures_are_kept_or_their_page_says_how_to_draw_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip("matplotlib")
+    monkeypatch.syspath_prepend(str(FIGURES.parent))
+    drawing = importlib.import_module("figures")
+    for document in DOCUMENTS:
+        text = document.read_text(encoding="utf-8")
+        shown = set(re.findall(r"figures/([\w-]+)\.svg\)", text))
+        assert (drawing.NOTE in text) == bool(shown - {drawing.KEPT}), name_of(document)
+    kept = (ROOT / f"docs/figures/{drawing.KEPT}.svg").read_text(encoding="utf-8")
+    assert len(kept) < 100_000
+    # Digits may differ on another machine, coordinates with another matplotlib.
+    words, drawn = (
+        [re.sub(r"\d+", "#", word) for word in re.findall("<!-- (.*) -->", svg)]
+        for svg in (kept, drawing.svg(drawing.KEPT))
+    )
+    assert "support vectors (#)" in words
+    assert words == drawn
 
 
 def test_every_public_name_is_in_the_api_reference() -> None:

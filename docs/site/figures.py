@@ -1,13 +1,14 @@
 """The figures of the documentation, made by the library: `figures.py FOLDER` writes them as SVG.
 
 The same library gives the same bytes, but for `reports`, which come by the clock. The site is built
-with them; they are not kept.
+with them; one alone is kept, for who reads the pages where nothing is built.
 """
 
 from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 import warnings
 from collections.abc import Callable
@@ -17,12 +18,21 @@ from typing import Any
 import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from maxmargin import SVC, SVR, ConvergenceWarning, OneClassSVM, Perceptron, kernels, plotting
 from maxmargin.datasets import load_digits
 
 DOCS = Path(__file__).resolve().parent.parent
+# Under the first figure of a page; the site, which has them, leaves it out.
+NOTE = (
+    "*In a clone, `pip install '.[docs]' && python docs/site/figures.py docs/figures` draws the "
+    "figures of all pages.*"
+)
+KEPT = "first-picture"
 SETTINGS = {"svg.hashsalt": "maxmargin", "font.size": 11}
+COORDINATES = re.compile(r' (?:d|x|y)="[^"]*"')
 FIGURES: dict[str, Callable[[], Figure]] = {}
 
 
@@ -43,7 +53,12 @@ def svg(name: str) -> str:
         drawn = FIGURES[name]()
         text = io.StringIO()
         drawn.savefig(text, format="svg", metadata={"Date": None})
-    return text.getvalue()
+    return COORDINATES.sub(_rounded, text.getvalue())
+
+
+def _rounded(coordinates: re.Match[str]) -> str:
+    """To hundredths of a point, which nobody sees."""
+    return re.sub(r"\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}", coordinates[0])
 
 
 def axes(width: float = 6.0, height: float = 4.3, n_columns: int = 1) -> tuple[Figure, Any]:
@@ -230,7 +245,26 @@ def one_class() -> Figure:
 def first_picture() -> Figure:
     X, y = moons(100, 0.2)
     drawn, ax = axes()
-    plotting.plot_decision_regions(SVC(C=10.0, gamma=2.0).fit(X, y), X, y, ax=ax)
+    model = SVC(C=10.0, gamma=2.0).fit(X, y)
+    plotting.plot_decision_regions(model, X, y, resolution=100, ax=ax)
+    return drawn
+
+
+@figure
+def scaling() -> Figure:
+    X, y = moons(70, 0.2)
+    X, y = X * [0.1, 800.0] + [1.7, 100_000.0], np.where(y > 0, "b", "a")
+    machines = {
+        "SVC()": SVC(),
+        "make_pipeline(StandardScaler(), SVC())": make_pipeline(StandardScaler(), SVC()),
+    }
+    drawn, columns = axes(10.5, 3.9, 2)
+    for ax, (name, machine) in zip(columns, machines.items(), strict=True):
+        is_last = ax is columns[-1]
+        plotting.plot_decision_regions(machine.fit(X, y), X, y, ax=ax, legend=is_last)
+        ax.set_title(name, fontsize="medium")
+        ax.set_xlabel("length (m)")
+    columns[0].set_ylabel("pressure (Pa)")
     return drawn
 
 

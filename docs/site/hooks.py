@@ -42,7 +42,7 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Turn links to documents outside docs/ into links to their pages."""
+    """Turn links to documents outside docs/ into links to their pages, and omit how to draw."""
     from_outside = {page: source for source, page in PAGES.items()}
     source = from_outside.get(page.file.src_uri, f"docs/{page.file.src_uri}")
     depth = page.file.src_uri.count("/")
@@ -53,7 +53,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
         name = PAGES.get(name, name).removeprefix("docs/").replace("README.md", "index.md")
         return f"]({'../' * depth}{name}"
 
-    return LINK.sub(on_the_site, markdown)
+    return LINK.sub(on_the_site, markdown.replace(figures.NOTE, ""))
 
 
 def on_page_content(content: str, **_: Any) -> str:
