@@ -15,7 +15,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, TunedThresholdClassifierCV
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
@@ -359,6 +359,8 @@ def test_what_the_last_step_may_be_alone_it_may_be_in_a_pipeline(pyplot):
     norm = np.linalg.norm(model[-1].coef_)
     np.testing.assert_allclose(diagnostics.geometric_margin(model, X, y), margin / norm)
     assert list(lines(plotting.plot_decision_regions(model, X, y))[0].levels) == [0.0]
+    tuned = TunedThresholdClassifierCV(LogisticRegression(), cv=2).fit(scaled(X), y)  # no search
+    assert len(lines(plotting.plot_decision_regions(tuned, scaled(X), y))) == 1
 
 
 def test_scikit_learn_is_not_imported():

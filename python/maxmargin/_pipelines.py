@@ -1,7 +1,7 @@
 """Estimators at the end of scikit-learn's pipelines, and those that its searches found.
 
 Both are known by their attributes, so that scikit-learn is not imported: a pipeline has `steps`, a
-search a `best_estimator_`.
+search a `best_estimator_`, or `refit` and `error_score` as long as it has none.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def unwrapped(model: Any) -> tuple[Any, Steps]:
     while True:
         if hasattr(model, "best_estimator_"):
             model = model.best_estimator_
-        elif hasattr(model, "refit") and hasattr(model, "estimator"):
+        elif hasattr(model, "refit") and hasattr(model, "error_score"):
             raise compatible(NotFittedError)(
                 f"This {type(model).__name__} instance has no best_estimator_. Call 'fit' with "
                 "appropriate arguments, and with a refit, before using it."
