@@ -266,28 +266,6 @@ def long_problem():
     return rng(0).normal(size=(30_000, 10)), rng(1).integers(0, 2, 30_000)
 
 
-@pytest.mark.skipif(os.name != "posix", reason="needs signals to a process")
-def test_ctrl_c_ends_a_fit_on_another_thread():
-    code = """
-import threading, time
-import numpy as np
-from maxmargin import SVC
-X, y = np.random.default_rng(0).normal(size=(30_000, 10)), np.arange(30_000) % 2
-fits = threading.Thread(target=lambda: SVC(C=1e5, tol=1e-8, n_jobs=1).fit(X, y))
-fits.start()
-print("fitting", flush=True)
-time.sleep(600)
-"""
-    process = subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    assert process.stdout.readline() == "fitting\n"
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
-    assert process.returncode != 0
-    assert errors.count("KeyboardInterrupt") == 2, errors  # of the main thread, and of the fit
-
-
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs POSIX timers")
 @pytest.mark.parametrize("n_jobs", [1, 4])
 def test_ctrl_c_ends_a_fit(n_jobs):

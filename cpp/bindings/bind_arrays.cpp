@@ -1,6 +1,7 @@
 // Questions about whole arrays, before or after they are learnt from.
 #include "base/mapped_memory.hpp"
 #include "bindings/arrays.hpp"
+#include "bindings/gil.hpp"
 #include "bindings/pybind.hpp"
 #include "simd/dispatch.hpp"
 
@@ -8,7 +9,7 @@ namespace maxmargin::bindings {
 namespace {
 
 template <Real T> double largest_of(const Array<T>& array) {
-  const py::gil_scoped_release nogil;
+  const WithoutGil nogil;
   return simd::real_table<T>(simd::active_table()).largest_magnitude(array.data(), array.size());
 }
 

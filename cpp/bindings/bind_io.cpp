@@ -41,7 +41,7 @@ py::dict read_svmlight_bytes(const py::bytes& data, std::optional<bool> zero_bas
   const SvmlightOptions options{index_base(zero_based), n_features.value_or(-1), query_id};
   AnySvmlightData parsed = [&] {
     Control control(python_hook(py::none()));
-    const py::gil_scoped_release release;
+    const WithoutGil nogil;
     return read_svmlight(text, options, control);
   }();
   return std::visit([](auto& any) { return to_dict(std::move(any)); }, parsed);
@@ -53,7 +53,7 @@ py::bytes write_svmlight_rows(const py::object& X, const Array<double>& y, index
   const auto labels = span_of(y);
   std::string text;
   {
-    const py::gil_scoped_release release;
+    const WithoutGil nogil;
     write_svmlight(view, labels, begin, end, zero_based, text);
   }
   return to_bytes(text);
@@ -86,7 +86,7 @@ py::dict read_model_bytes(const py::bytes& data, std::optional<bool> zero_based,
   SvmModel model;
   std::vector<index_t> vote_order; // the classes, by ascending label, in the order of the file
   {
-    const py::gil_scoped_release release;
+    const WithoutGil nogil;
     const SvmModel in_file = read_model(text, index_base(zero_based), n_features.value_or(-1));
     const std::vector<index_t> ascending = ascending_order(in_file);
     model = is_classifier(in_file.type) ? with_class_order(in_file, ascending) : in_file;
@@ -146,7 +146,7 @@ py::bytes write_model_bytes(const KernelParams& kernel, const Array<double>& lab
   const std::vector<index_t> order = to_vector(vote_order);
   std::string text;
   {
-    const py::gil_scoped_release release;
+    const WithoutGil nogil;
     model.support_vectors = to_support_vectors(view);
     text = write_model(model, order);
   }

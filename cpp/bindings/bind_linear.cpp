@@ -90,7 +90,7 @@ py::dict train(const py::object& X, index_t n_tasks, const Array<double>& C,
   Control control(python_hook(callback));
   std::vector<LinearSolution> machines;
   {
-    const py::gil_scoped_release nogil;
+    const WithoutGil nogil;
     machines = train_linear(view, n_tasks, make, span_of(C), formulation, options, control);
   }
   return to_dict(machines, n_cols(view));
@@ -146,7 +146,7 @@ py::dict joint_svc_fit(const py::object& X, const Array<std::int64_t>& y, index_
   Control control(python_hook(callback));
   std::vector<JointSolution> machines;
   {
-    const py::gil_scoped_release nogil;
+    const WithoutGil nogil;
     machines = train_joint(view, span_of(y), n_classes, folds.size(), make, span_of(C),
                            formulation.intercept_scaling, options, control);
   }

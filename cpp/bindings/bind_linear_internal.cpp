@@ -30,7 +30,7 @@ py::dict second_order_fit(const py::object& X, const Array<double>& y, const Arr
   Control control(python_hook(callback));
   LinearSolution solution;
   {
-    const py::gil_scoped_release nogil;
+    const WithoutGil nogil;
     if (problem.penalty == Penalty::l1)
       solution = solve_l1_newton(problem, options, control);
     else if (is_squared(problem.loss))

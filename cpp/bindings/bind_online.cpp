@@ -175,7 +175,7 @@ py::dict online_fit(const py::object& X, const Array<std::int64_t>& y, const Arr
   const index_t passes = std::min(settings.options.passes.max_iter, kFewPasses);
   std::vector<OnlineFit> fits(static_cast<std::size_t>(n_problems));
   {
-    const py::gil_scoped_release nogil;
+    const WithoutGil nogil;
     parallel_for(n_problems, threads_for(view, n_problems, passes, settings), [&](index_t p, int) {
       std::vector<std::int8_t> signs;
       const OnlineProblem problem = problem_of(view, examples, settings, p, signs);
@@ -235,7 +235,7 @@ py::array_t<double> objectives(const py::object& X, const Array<std::int64_t>& y
   Control control(python_hook(py::none()));
   std::vector<double> values(static_cast<std::size_t>(n_problems));
   {
-    const py::gil_scoped_release nogil;
+    const WithoutGil nogil;
     parallel_for(n_problems, threads_for(view, n_problems, 1, settings), [&](index_t p, int) {
       std::vector<std::int8_t> signs;
       const OnlineProblem problem = problem_of(view, examples, settings, p, signs);

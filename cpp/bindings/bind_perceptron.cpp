@@ -45,7 +45,7 @@ py::dict kernel_perceptron_fit(const py::object& X, const Array<std::int64_t>& y
   Control control(python_hook(callback));
   KernelPerceptronFit fit;
   {
-    const py::gil_scoped_release nogil;
+    const WithoutGil nogil;
     fit = train_kernel_perceptron(PackingPlan(view, kernel), rule, options, control);
   }
   py::dict result;

@@ -165,7 +165,7 @@ py::dict svc_fit(const py::object& X, const Array<std::int64_t>& y, index_t n_cl
   Control control(python_hook(callback));
   SvcFit fit;
   {
-    const py::gil_scoped_release nogil;
+    const WithoutGil nogil;
     fit = train_one_vs_one(view, span_of(y), n_classes, span_of(upper), kernel, options, control);
   }
   return to_dict(std::move(fit));
@@ -180,7 +180,7 @@ py::dict fit_single(const py::object& X, const Array<double>& upper, const py::o
   Control control(python_hook(callback));
   SingleFit fit;
   {
-    const py::gil_scoped_release nogil;
+    const WithoutGil nogil;
     fit = train(view, control);
   }
   return to_dict(std::move(fit));
@@ -226,7 +226,7 @@ py::array_t<double> decision_function(const Decision& decision, const py::object
   std::vector<double> values(static_cast<std::size_t>(n_rows(view) * decision.n_machines()));
   Control control(python_hook(py::none()));
   {
-    const py::gil_scoped_release nogil;
+    const WithoutGil nogil;
     decision.evaluate(view, values.data(), n_threads, control);
   }
   return to_numpy(std::move(values), {n_rows(view), decision.n_machines()});

@@ -1,0 +1,64 @@
+#pragma once
+
+#include "bindings/pybind.hpp"
+
+#include <chrono>
+
+namespace maxmargin::bindings {
+
+// Tells a computation on another thread of Ctrl-C, which Python gives to the main thread alone.
+//
+// It is to end where the main thread has ended by it, and the process waits for its other threads;
+// and where the main thread has been handling it for a while, as in the `with` of a pool, whose
+// exit waits for the fits. A shell handles it in less time and goes on. What the main thread was
+// handling already when the computation began is not meant for that: it may be a last fit, from
+// within `except KeyboardInterrupt`.
+class MainThreadInterrupt {
+ public:
+  bool ends_computation() {
+    if (has_ended_main_thread()) return true;
+    const py::object handled = handled_by_main_thread();
+    const auto now = Clock::now();
+    if (!handled.is(handled_)) {
+      handled_ = handled;
+      since_ = now;
+    }
+    return !handled.is_none() && !handled.is(known_) && now - since_ >= kWhile;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr Clock::duration kWhile = std::chrono::milliseconds(400);
+  static constexpr int kMostContexts = 100; // they may be a ring, if somebody has set them
+
+  static bool has_ended_main_thread() {
+    const py::module_ threading = py::module_::import("threading");
+    // The workers of a pool are waited for just before the main thread counts as ended.
+    const bool is_ending =
+        py::getattr(threading, "_SHUTTING_DOWN", py::bool_(false)).cast<bool>() ||
+        !threading.attr("main_thread")().attr("is_alive")().cast<bool>();
+    if (!is_ending) return false;
+    const py::object last = py::getattr(py::module_::import("sys"), "last_value", py::none());
+    return py::isinstance(last, PyExc_KeyboardInterrupt);
+  }
+
+  // The KeyboardInterrupt that the main thread is handling, or from which arose what it handles;
+  // else None.
+  static py::object handled_by_main_thread() {
+    const py::object main = py::module_::import("threading").attr("main_thread")().attr("ident");
+    const py::object by_thread = py::module_::import("sys").attr("_current_exceptions")();
+    py::object handled = by_thread.attr("get")(main);
+    if (py::isinstance<py::tuple>(handled)) handled = handled[py::int_(1)]; // before CPython 3.12
+    for (int k = 0; k < kMostContexts && !handled.is_none(); ++k) {
+      if (py::isinstance(handled, PyExc_KeyboardInterrupt)) return handled;
+      handled = handled.attr("__context__");
+    }
+    return py::none();
+  }
+
+  py::object known_ = handled_by_main_thread(); // when the computation began
+  py::object handled_ = known_;                 // when last looked at, and since when
+  Clock::time_point since_ = Clock::now();
+};
+
+} // namespace maxmargin::bindings
