@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+import sklearn.linear_model
 import sklearn.svm
 from sklearn.base import clone, is_regressor
 from sklearn.compose import make_column_transformer
@@ -169,6 +170,34 @@ def test_searches_and_pipelines():
     stream = ((X[i : i + 20], y[i : i + 20]) for i in range(0, N, 20))
     streamed = Perceptron().fit_stream(stream, classes=pandas.Series(["no", "yes"]))
     assert streamed.feature_names_in_.tolist() == X.columns.tolist()
+
+
+@pytest.mark.parametrize(
+    "forms",
+    [
+        (lambda X: X, values_of, lambda X: X),
+        (values_of, lambda X: X, values_of),
+        (lambda X: X, lambda X: X.iloc[:, ::-1]),
+        (lambda X: X, lambda X: X.rename(columns={"width": "depth"})),
+        (lambda X: X, lambda X: X.drop(columns="width")),
+    ],
+)
+@pytest.mark.parametrize("name", ["Perceptron", "SGDClassifier"])
+def test_names_of_what_is_learned_in_parts_are_those_of_the_first(name, forms):
+    X = samples()
+    y = target(X)
+    heard = []
+    for library in (maxmargin, sklearn.linear_model):
+        model = getattr(library, name)()
+        parts = [
+            outcome(lambda form=form, model=model: model.partial_fit(form(X), y, ["no", "yes"]))
+            for form in forms
+        ]
+        heard.append([*parts, list(getattr(model, "feature_names_in_", []))])
+    assert heard[0] == heard[1]
+    model = getattr(maxmargin, name)()
+    outcome(lambda: model.fit_stream([(form(X), y) for form in forms[:1] * 2], ["no", "yes"]))
+    assert hasattr(model, "feature_names_in_") == hasattr(forms[0](X), "columns")
 
 
 @pytest.mark.parametrize("kind", ["datetime64[ns]", "timedelta64[ns]"])

@@ -86,7 +86,8 @@ class OnlineLinear(MistakeDriven):
             examples, validation_weight = self._set_aside(examples, settings["seed"])
         result = self._train(examples, validation_weight, settings, start)
         result.update(self._evaluate(examples, settings, result))
-        self._set_fit(X, examples, settings, result)
+        self._set_fit(examples, settings, result)
+        self._record_features(X, matrix.shape[1])
         self._warn(settings)
         return self
 
@@ -135,7 +136,9 @@ class OnlineLinear(MistakeDriven):
             self._check_same_model(X, matrix, known)
             start = self._present_state()
         result = self._train(examples, NONE, settings, start)
-        self._set_fit(X, examples, settings, result)
+        self._set_fit(examples, settings, result)
+        if is_first:
+            self._record_features(X, matrix.shape[1])
         return self
 
     def fit_stream(self: Self, chunks: Iterable[Any], classes: Any = None) -> Self:
@@ -347,14 +350,11 @@ class OnlineLinear(MistakeDriven):
             measure = "validation_error"
         return with_line_of_passes(train, measure)
 
-    def _set_fit(
-        self, X: Any, examples: Examples, settings: Settings, result: dict[str, Any]
-    ) -> None:
+    def _set_fit(self, examples: Examples, settings: Settings, result: dict[str, Any]) -> None:
         self.classes_ = examples.classes
         self._state: dict[str, NDArray[Any]] = result["state"]
         self.coef_, self.intercept_ = weights_of(self._state)
         self._set_record(result)
-        self._record_features(X, examples.X.shape[1])
 
     def _scores(self, matrix: Matrix) -> NDArray[np.float64]:
         return product(matrix, np.ascontiguousarray(self.coef_.T)) + self.intercept_

@@ -210,10 +210,8 @@ class Perceptron(OnlineLinear):
     def _warn(self, settings: Settings) -> None:
         self._warn_of_mistakes(settings["max_iter"], stacklevel=4)
 
-    def _set_fit(
-        self, X: Any, examples: Examples, settings: Settings, result: dict[str, Any]
-    ) -> None:
-        super()._set_fit(X, examples, settings, result)
+    def _set_fit(self, examples: Examples, settings: Settings, result: dict[str, Any]) -> None:
+        super()._set_fit(examples, settings, result)
         self._votes = _votes_of(examples, settings, result) if settings["records_updates"] else None
 
     def _scores(self, matrix: Matrix) -> NDArray[np.float64]:

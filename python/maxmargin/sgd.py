@@ -262,10 +262,8 @@ class SGDClassifier(OnlineLinear):
         settings = {**settings, "radius": settings["radius"] * math.sqrt(_mean_weight(examples))}
         return super()._train(examples, validation_weight, settings, start)
 
-    def _set_fit(
-        self, X: Any, examples: Examples, settings: Settings, result: dict[str, Any]
-    ) -> None:
-        super()._set_fit(X, examples, settings, result)
+    def _set_fit(self, examples: Examples, settings: Settings, result: dict[str, Any]) -> None:
+        super()._set_fit(examples, settings, result)
         self.converged_ = all(
             stalled or passes[-1] == 0 == settings["l2"] == settings["l1"]
             for stalled, passes in zip(result["is_stalled"], self.mistakes_per_pass_, strict=True)
