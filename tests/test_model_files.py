@@ -159,7 +159,7 @@ def test_a_loaded_model_says_what_the_file_does_not_hold(tmp_path):
             getattr(loaded, name)
     with pytest.raises(AttributeError, match="no attribute 'other_'"):
         loaded.other_  # noqa: B018
-    with pytest.raises(AttributeError, match="no attribute 'support_'"):
+    with pytest.raises(AttributeError, match="not fitted yet"):
         SVC().support_  # noqa: B018
     loaded.fit(X, y)
     assert loaded.certificate_.converged

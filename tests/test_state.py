@@ -1,4 +1,4 @@
-"""Fitted estimators in pickles: the same bits everywhere, and altered ones refused."""
+"""Fitted state: what there is before `fit`, the same bits in pickles, and altered ones refused."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import sys
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 
 from maxmargin import (
     SVC,
@@ -17,6 +18,7 @@ from maxmargin import (
     KernelPerceptron,
     LinearSVC,
     LinearSVR,
+    NotFittedError,
     NuSVC,
     NuSVR,
     OneClassSVM,
@@ -58,6 +60,21 @@ ESTIMATORS = [
     KernelPerceptron(max_iter=1000),
     Perceptron(tol=0.0),
 ]
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+def test_attributes_that_fit_is_to_find_say_so_before(estimator):
+    names = [name for name in dir(fitted(clone(estimator))) if name[0] != "_" and name[-1] == "_"]
+    assert {"n_features_in_", "n_iter_", "intercept_"} <= {*names}
+    for name in names:
+        new = clone(estimator)
+        assert not hasattr(new, name)
+        with pytest.raises(
+            NotFittedError, match=f"{type(new).__name__} instance is not fitted yet"
+        ):
+            getattr(new, name)
+    with pytest.raises(AttributeError, match="has no attribute 'coef'"):
+        estimator.coef  # noqa: B018
 
 
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_matrix])

@@ -7,7 +7,7 @@ scikit-learn itself is imported only when it asks for its own tags.
 from __future__ import annotations
 
 import inspect
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,6 +125,17 @@ class BaseEstimator:
                 f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with "
                 "appropriate arguments before using this estimator."
             )
+
+    if not TYPE_CHECKING:  # or every attribute would pass the type checker
+
+        def __getattr__(self, name: str) -> Any:
+            """Say of what `fit` is to find that it has yet to be called.
+
+            Reached also where a property finds nothing to tell of.
+            """
+            if name.endswith("_") and not name.startswith("_"):
+                self._check_fitted()
+            return super().__getattribute__(name)
 
     def _matrix_to_fit(self, X: Any) -> Matrix:
         return _validation.check_matrix(X, type(self).__name__)

@@ -160,13 +160,8 @@ class KernelMachine(BaseEstimator):
 
     @property
     def support_vectors_(self) -> Any:
-        self._check_fitted_attribute("support_vectors_")
         vectors = self._support_vectors
         return vectors.to_scipy() if isinstance(vectors, CsrMatrix) else vectors
-
-    def _check_fitted_attribute(self, name: str) -> None:
-        if not self.__sklearn_is_fitted__():
-            raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r} before 'fit'")
 
     def _check_linear(self) -> None:
         if self._kernel_params.type != "linear":
@@ -336,7 +331,7 @@ class KernelMachine(BaseEstimator):
     def _take_classes(self, model: dict[str, Any]) -> None:
         """Take what a file says about classes."""
 
-    if not TYPE_CHECKING:  # or every attribute would pass the type checker
+    if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
             """Say of a model from a file why it lacks what `fit` alone can tell."""
@@ -345,7 +340,7 @@ class KernelMachine(BaseEstimator):
                     f"{name} is not available: this {type(self).__name__} was loaded from a model "
                     "file, which holds what predictions need and nothing about training"
                 )
-            return super().__getattribute__(name)
+            return super().__getattr__(name)
 
 
 def read_only(array: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -81,7 +81,6 @@ class OneVsOneModel(KernelMachine, Classifier):
 
     @property
     def n_support_(self) -> NDArray[np.int64]:
-        self._check_fitted_attribute("n_support_")
         return self._n_support
 
     # Positive is class 0 in LIBSVM's machine (0, 1), but classes_[1] in scikit-learn's two-class
@@ -89,17 +88,14 @@ class OneVsOneModel(KernelMachine, Classifier):
 
     @property
     def dual_coef_(self) -> NDArray[np.float64]:
-        self._check_fitted_attribute("dual_coef_")
         return -self._dual_coef if self._is_binary else self._dual_coef
 
     @property
     def intercept_(self) -> NDArray[np.float64]:
-        self._check_fitted_attribute("intercept_")
         return self._rho.copy() if self._is_binary else -self._rho
 
     @property
     def coef_(self) -> NDArray[np.float64]:
-        self._check_fitted_attribute("coef_")
         self._check_linear()
         return read_only(-self._linear_weights() if self._is_binary else self._linear_weights())
 

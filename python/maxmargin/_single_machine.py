@@ -38,22 +38,18 @@ class SingleMachine(KernelMachine):
 
     @property
     def n_support_(self) -> NDArray[np.int64]:
-        self._check_fitted_attribute("n_support_")
         return np.array([self._dual_coef.shape[1]])
 
     @property
     def dual_coef_(self) -> NDArray[np.float64]:
-        self._check_fitted_attribute("dual_coef_")
         return self._dual_coef
 
     @property
     def intercept_(self) -> NDArray[np.float64]:
-        self._check_fitted_attribute("intercept_")
         return -self._rho
 
     @property
     def coef_(self) -> NDArray[np.float64]:
-        self._check_fitted_attribute("coef_")
         self._check_linear()
         return self._linear_weights()
 

@@ -283,10 +283,6 @@ class KernelPerceptron(MistakeDriven):
 
     @property
     def support_vectors_(self) -> Any:
-        if not self.__sklearn_is_fitted__():
-            raise AttributeError(
-                f"{type(self).__name__!r} has no attribute 'support_vectors_' before 'fit'"
-            )
         vectors = self._support_vectors
         return vectors.to_scipy() if isinstance(vectors, CsrMatrix) else vectors
 

@@ -185,7 +185,6 @@ class OneClassSVM(SingleMachine):
 
     @property
     def offset_(self) -> float:
-        self._check_fitted_attribute("offset_")
         return float(self._rho[0])
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:

@@ -76,7 +76,4 @@ class FallsThrough:
             # Reached also where a property of maxmargin's class finds nothing learned.
             if "_original" in vars(self) and not name.startswith("__"):
                 return getattr(self._original, name)
-            inherited = getattr(super(), "__getattr__", None)
-            if inherited is None:
-                raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
-            return inherited(name)
+            return super().__getattr__(name)
