@@ -23,6 +23,7 @@ from maxmargin import (
     NuSVR,
     OneClassSVM,
     Perceptron,
+    SGDClassifier,
     io,
     kernels,
 )
@@ -234,6 +235,65 @@ def test_an_altered_kernel_perceptron_is_refused(name, change):
     setattr(model, name, state[name])
     with pytest.raises(ValueError, match="internal representation of KernelPerceptron was altered"):
         model.predict(samples()[0])
+
+
+LINEAR = [LinearSVC(), LinearSVR(), Perceptron(tol=0.0), SGDClassifier(max_iter=5, tol=None)]
+
+
+def with_last(value, bad):
+    changed = value.copy()
+    changed[..., -1] = bad
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("coef_", lambda v: v[..., :-1]),
+        ("coef_", lambda v: v[np.newaxis]),
+        ("coef_", lambda v: v.astype(np.float32)),
+        ("coef_", lambda v: v.tolist()),
+        ("coef_", lambda v: with_last(v, np.nan)),
+        ("coef_", lambda v: with_last(v, np.inf)),
+        ("intercept_", lambda v: v[:-1]),
+        ("intercept_", lambda v: v[0]),
+        ("intercept_", lambda v: with_last(v, np.nan)),
+        ("n_features_in_", lambda v: v + 1),
+    ],
+)
+@pytest.mark.parametrize("estimator", LINEAR, ids=repr)
+def test_altered_weights_are_refused(estimator, name, change):
+    model = fitted(clone(estimator))
+    with pytest.raises(ValueError, match=rf"of {type(model).__name__} was altered: \w+_ does not"):
+        clone(estimator).__setstate__(altered(model, name, change))
+
+
+@pytest.mark.parametrize("estimator", LINEAR, ids=repr)
+def test_weights_without_a_part_of_the_model_are_refused(estimator):
+    state = fitted(clone(estimator)).__getstate__()
+    for name in {"coef_", "intercept_", "classes_", "_state", "_votes"} & state.keys():
+        part = {key: value for key, value in state.items() if key != name}
+        with pytest.raises(ValueError, match=rf"was altered: .* no attribute '{name}'"):
+            clone(estimator).__setstate__(part)
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("classes_", lambda v: v[:2]),
+        ("classes_", lambda v: v.tolist()),
+        ("classes_", lambda v: v[:1]),
+        ("_state", lambda v: {"w": v["w"]}),
+        ("_state", lambda v: None),
+        ("_votes", lambda v: v[:-1]),
+    ],
+)
+def test_other_parts_of_linear_classifiers_are_refused(name, change):
+    for estimator in (*LINEAR, Perceptron(tol=0.0, voted=True)):
+        model = fitted(clone(estimator))
+        if getattr(model, name, None) is not None:
+            with pytest.raises(ValueError, match=r"was altered: .* does not fit"):
+                clone(estimator).__setstate__(altered(model, name, change))
 
 
 @pytest.mark.parametrize(

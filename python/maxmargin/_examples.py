@@ -45,6 +45,10 @@ def weights_of(
     return state["w"], state["b"]
 
 
+# Where training stands: what `zero_state` has.
+STATE_PARTS = {"w", "b", "average_w", "average_b", "n_steps", "n_averaged", "lost", "due"}
+
+
 def zero_state(examples: Examples) -> dict[str, NDArray[Any]]:
     """Return where training begins: w = 0 and b = 0, before any step."""
     n_functions = len(examples.positive) or len(examples.classes)

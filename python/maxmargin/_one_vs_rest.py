@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from maxmargin import _validation
 from maxmargin._base import Classifier
 from maxmargin._sparse import Matrix
 
@@ -51,6 +52,20 @@ class OneVsRestClassifier(Classifier):
         values = self.decision_function(X)
         predicted: NDArray[Any] = self.classes_[winners(values)]
         return predicted
+
+    def _check_weights(self, coef: Any, intercept: Any) -> None:
+        """Refuse weights and biases that are not those of one f for each class.
+
+        Raises
+        ------
+        ValueError
+            If they, or the classes, were altered since `fit`.
+        """
+        owner, classes = type(self).__name__, self.classes_
+        are_classes = isinstance(classes, np.ndarray) and classes.ndim == 1 and len(classes) > 1
+        _validation.require_intact(are_classes, owner, "classes_")
+        shape = (len(positive_classes(len(classes))), self.n_features_in_)
+        _validation.require_weights(coef, intercept, shape, owner)
 
     def _scores(self, matrix: Matrix) -> NDArray[np.float64]:
         """Return f of every problem, shape (n_samples, n_problems)."""

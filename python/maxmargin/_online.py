@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin import _core, _validation
-from maxmargin._examples import NONE, Examples, Settings, weights_of, zero_state
+from maxmargin._examples import NONE, STATE_PARTS, Examples, Settings, weights_of, zero_state
 from maxmargin._mistake_driven import MistakeDriven
 from maxmargin._one_vs_rest import class_factors, positive_classes
 from maxmargin._sparse import Matrix, product
@@ -355,6 +355,11 @@ class OnlineLinear(MistakeDriven):
         self._state: dict[str, NDArray[Any]] = result["state"]
         self.coef_, self.intercept_ = weights_of(self._state)
         self._set_record(result)
+
+    def _check_state(self) -> None:
+        self._check_weights(self.coef_, self.intercept_)
+        is_whole = isinstance(self._state, dict) and self._state.keys() == STATE_PARTS
+        _validation.require_intact(is_whole, type(self).__name__, "the state of training")
 
     def _scores(self, matrix: Matrix) -> NDArray[np.float64]:
         return product(matrix, np.ascontiguousarray(self.coef_.T)) + self.intercept_

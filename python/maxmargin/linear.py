@@ -339,6 +339,9 @@ class LinearSVC(LinearMachine, OneVsRestClassifier):
         self.intercept_ = result["intercept"].reshape(-1)
         self._record_features(X, problem.matrix.shape[1])
 
+    def _check_state(self) -> None:
+        self._check_weights(self.coef_, self.intercept_)
+
     def _check_formulation(self, is_joint: bool) -> _core.LinearFormulation:
         penalty = _validation.check_choice("penalty", self.penalty, ("l1", "l2"))
         loss = _validation.check_choice("loss", self.loss, ("hinge", "squared_hinge"))

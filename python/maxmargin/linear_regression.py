@@ -159,6 +159,10 @@ class LinearSVR(LinearMachine, Regressor):
         self._record_certificate(certificate)
         return self
 
+    def _check_state(self) -> None:
+        shape, owner = (self.n_features_in_,), type(self).__name__
+        _validation.require_weights(self.coef_, self.intercept_, shape, owner)
+
     def _check_formulation(self) -> _core.LinearFormulation:
         if self.dual != "auto":
             _validation.check_flag("dual", self.dual)

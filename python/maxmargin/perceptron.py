@@ -214,6 +214,11 @@ class Perceptron(OnlineLinear):
         super()._set_fit(examples, settings, result)
         self._votes = _votes_of(examples, settings, result) if settings["records_updates"] else None
 
+    def _check_state(self) -> None:
+        super()._check_state()
+        is_whole = self._votes is None or len(self._votes) == len(self.coef_)
+        _validation.require_intact(is_whole, type(self).__name__, "the votes")
+
     def _scores(self, matrix: Matrix) -> NDArray[np.float64]:
         if self._votes is None:
             return super()._scores(matrix)

@@ -53,6 +53,7 @@ from maxmargin._validation.state import (
     is_matrix,
     is_order_of,
     require_intact,
+    require_weights,
 )
 
 __all__ = [
@@ -95,6 +96,7 @@ __all__ = [
     "is_order_of",
     "is_real",
     "require_intact",
+    "require_weights",
     "upper_bounds",
     "usable_cores",
     "weighted_bounds",

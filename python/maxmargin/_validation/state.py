@@ -34,6 +34,25 @@ def is_array(value: Any, dtype: type[np.generic], shape: tuple[int | None, ...])
     )
 
 
+def require_weights(coef: Any, intercept: Any, shape: tuple[int, ...], owner: str) -> None:
+    """Refuse weights and biases of linear functions that are not finite float64 arrays.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        That of `coef`, (n_functions, n_features), or (n_features,) of one function.
+
+    Raises
+    ------
+    ValueError
+        If one of the two was altered.
+    """
+    n_functions = 1 if len(shape) == 1 else shape[0]
+    for name, value, wanted in (("coef_", coef, shape), ("intercept_", intercept, (n_functions,))):
+        is_intact = is_array(value, np.float64, wanted) and bool(np.isfinite(value).all())
+        require_intact(is_intact, owner, name)
+
+
 def is_order_of(value: Any, n: int) -> bool:
     """Return whether `value` holds every number below n once."""
     return is_array(value, np.int64, (n,)) and bool((np.sort(value) == np.arange(n)).all())
