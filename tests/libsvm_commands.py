@@ -20,6 +20,8 @@ svmutil = pytest.importorskip("libsvm.svmutil")
 
 LINES = re.compile(r"(C|nu|epsilon|obj|rho|nSV|nBSV|Total nSV|sigma) ?= ?(\S+?),?(?= |$)", re.M)
 
+MISUSE = re.compile(r"there is no flag|needs .* behind it|expected: \[flags\]")
+
 
 def write_problems(folder):
     """Write classes (three, the greatest first), pair (-1 first), line (regression) and kernel."""
@@ -55,6 +57,18 @@ def write_problems(folder):
 def ours(*arguments):
     """Run one of our commands, which must succeed."""
     assert main([str(argument) for argument in arguments]) == 0
+
+
+def check_refusal(capture, command, arguments, message):
+    """Check that a command ends with 1 and a line, and the usage if it does not know the words."""
+    code = main([command, *arguments.split()])
+    out, err = capture.readouterr()
+    assert (code, out) == (1, "")
+    line, _, rest = err.partition("\n")
+    assert line.startswith(f"maxmargin: error: {message}")
+    main([command, "--help"])
+    usage = capture.readouterr().out
+    assert rest == (f"\n{usage}" if MISUSE.search(line) else "")
 
 
 def tool(name):

@@ -89,12 +89,12 @@ def test_a_script_is_run_with_arguments_of_its_own(tmp_path):
     )
     (tmp_path / "beside.py").write_text("number = 7\n")
 
-    def run(*arguments):
+    def run(*arguments, check=True):
         path = str(Path(maxmargin.__file__).parent.parent)
         command = [sys.executable, "-m", "maxmargin.patch", *arguments]
         environment = {**os.environ, "PYTHONPATH": path}
         return subprocess.run(
-            command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=True
+            command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=check
         )
 
     done = run(str(script), "-v", "0.5")
@@ -106,6 +106,19 @@ def test_a_script_is_run_with_arguments_of_its_own(tmp_path):
     assert done.stdout.endswith("['--', '0'] 7 False\n")
     assert "in the place of scikit-learn's: SVC" in done.stderr
     assert "SVC.fit falls through to scikit-learn: gamma must be" in done.stderr
+
+    package = tmp_path / "package"
+    package.mkdir()
+    (package / "__init__.py").write_text("from sklearn.svm import SVC\n")
+    for words, fault in (
+        (["none.py"], "none.py: No such file or directory"),
+        (["-m", "package"], "there is no module package to run"),
+    ):
+        done = run(*words, check=False)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr == f"python -m maxmargin.patch: error: {fault}\n"
+    (package / "__main__.py").write_text("from package import SVC; print(SVC.__module__)\n")
+    assert run("-m", "package").stdout == "maxmargin.patch._classes\n"
 
 
 # -- estimators that train with maxmargin ----------------------------------------------------------

@@ -70,8 +70,8 @@ class FlagCommand:
         Raises
         ------
         ValueError
-            If a flag is not known or lacks its values, a value will not do, or there are more or
-            fewer files than the command takes.
+            If a flag is not known or lacks its values, or there are more or fewer files than the
+            command takes, with the usage behind it; or if a value will not do.
         """
         values: dict[str, Any] = {}
         rest = list(words)
@@ -80,7 +80,7 @@ class FlagCommand:
             flag, label = self._flag(word)
             n_values = _n_values(flag, rest)
             if len(rest) < n_values:
-                raise ValueError(f"{self.name}: {word} needs {flag.values} behind it")
+                raise self._misuse(f"{word} needs {flag.values} behind it")
             given, rest = rest[:n_values], rest[n_values:]
             try:
                 value = flag.convert(flag.values, *label, *given)
@@ -95,7 +95,7 @@ class FlagCommand:
             fault = f"got {len(rest)} files"
             if stray:
                 fault = f"{stray[0]} stands behind the file {rest[0]}, and flags must come first"
-            raise ValueError(f"{self.name}: {fault}; expected: [flags] {self.files}")
+            raise self._misuse(f"{fault}; expected: [flags] {self.files}")
         return Given(values, rest)
 
     def _flag(self, word: str) -> tuple[Flag, list[str]]:
@@ -106,9 +106,10 @@ class FlagCommand:
         for flag in self.flags:
             if word.startswith(flag.name) and isinstance(flag, LabelFlag):
                 return flag, [word.removeprefix(flag.name)]
-        raise ValueError(
-            f"{self.name}: there is no flag {word}; maxmargin {self.name} --help lists them"
-        )
+        raise self._misuse(f"there is no flag {word}")
+
+    def _misuse(self, fault: str) -> ValueError:
+        return ValueError(f"{self.name}: {fault}\n\n{self.usage()}")
 
     def usage(self) -> str:
         """Return the text of --help."""

@@ -38,14 +38,17 @@ class Scaling:
 
 
 def _limits(name: str, lower: str, upper: str) -> tuple[float, float]:
-    return real()("lower", lower), real()("upper", upper)
+    limits = real()("lower", lower), real()("upper", upper)
+    if limits[0] >= limits[1]:
+        raise ValueError(f"lower must be less than upper, got {lower} and {upper}")
+    return limits
 
 
 def _run(given: Given) -> None:
     lower, upper = given.get("-l", -1.0), given.get("-u", 1.0)
     y_range = given.get("-y")
-    if lower >= upper or (y_range and y_range[0] >= y_range[1]):
-        raise ValueError("svm-scale: a lower limit must be below its upper one")
+    if lower >= upper:
+        raise ValueError(f"svm-scale: -l must be less than -u, got {lower:g} and {upper:g}")
     save_file, restore_file = given.get("-s"), given.get("-r")
     if save_file is not None and restore_file is not None:
         raise ValueError("svm-scale: -r and -s exclude each other")
