@@ -207,3 +207,34 @@ def test_a_fold_that_overflows_is_a_value_error(monkeypatch):
     with pytest.raises(ValueError, match="overflows on these data"):
         model.fit(X, y)
     assert not hasattr(model, "support_")
+
+
+def shares_of_time(model, X, y, monkeypatch):
+    """The seconds that the core is given, fit by fit."""
+    shares = []
+    make = _core.TrainingOptions
+
+    def recorded(**settings):
+        shares.append(settings["time_limit"])
+        return make(**settings)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_core, "TrainingOptions", recorded)
+        model.fit(X, y)
+    return np.array(shares)
+
+
+@pytest.mark.filterwarnings("ignore::maxmargin.ConvergenceWarning")
+def test_a_time_limit_is_that_of_all_fits(monkeypatch):
+    X, y = blobs()
+    shares = shares_of_time(SVC(probability=True, time_limit=6e5), X, y, monkeypatch)
+    np.testing.assert_allclose(shares, 6e5 / np.arange(6, 0, -1), rtol=1e-3)
+    assert np.isinf(shares_of_time(SVC(probability=True), X, y, monkeypatch)).all()
+    np.testing.assert_allclose(shares_of_time(SVC(time_limit=6e5), X, y, monkeypatch), 6e5)
+    long = rng(0).normal(size=(20_000, 10)), rng(1).integers(0, 2, 20_000)
+    model = SVC(C=1e5, tol=1e-8, probability=True, time_limit=0.6)
+    shares = shares_of_time(model, *long, monkeypatch)
+    assert len(shares) == 6
+    assert (shares <= 0.1 + 1e-9).all()  # none takes less than its share
+    assert model.certificate_.stop_reason == "time_limit"
+    assert np.isfinite(model.predict_proba(long[0][:100])).all()

@@ -38,13 +38,17 @@ Train = Callable[[Callback | None], dict[str, Any]]
 
 
 class Training(NamedTuple):
-    """The checked options of a fit."""
+    """The checked options of a fit; `settings` are the core's, by name."""
 
-    options: _core.TrainingOptions
+    settings: dict[str, Any]
     kernel: KernelParams
     callback: Callback | None
     verbose: bool
     upper: NDArray[np.float64] = np.empty(0)  # the C_i, where they are known
+
+    @property
+    def options(self) -> _core.TrainingOptions:
+        return _core.TrainingOptions(**self.settings)
 
 
 class KernelMachine(BaseEstimator):
@@ -86,16 +90,16 @@ class KernelMachine(BaseEstimator):
 
     def _check_training(self) -> Training:
         """Return the checked parameters that all formulations share."""
-        options = _core.TrainingOptions(
-            tol=_validation.check_real("tol", self.tol, above=0),
-            max_iter=_validation.check_max_iter(self.max_iter),
-            cache_bytes=_validation.check_cache_size(self.cache_size),
-            shrinking=_validation.check_flag("shrinking", self.shrinking),
-            time_limit=_validation.check_time_limit(self.time_limit),
-            n_threads=_validation.check_n_jobs(self.n_jobs),
-        )
+        settings = {
+            "tol": _validation.check_real("tol", self.tol, above=0),
+            "max_iter": _validation.check_max_iter(self.max_iter),
+            "cache_bytes": _validation.check_cache_size(self.cache_size),
+            "shrinking": _validation.check_flag("shrinking", self.shrinking),
+            "time_limit": _validation.check_time_limit(self.time_limit),
+            "n_threads": _validation.check_n_jobs(self.n_jobs),
+        }
         return Training(
-            options,
+            settings,
             check_kernel(self.kernel, self.gamma, self.coef0, self.degree, may_be_given=True),
             _validation.check_callback(self.callback),
             self._shows_progress(),

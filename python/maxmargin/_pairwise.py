@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -15,6 +16,20 @@ from maxmargin._sparse import Matrix, take_rows
 from maxmargin._validation import Callback, ClassWeight
 
 Self = TypeVar("Self", bound="PairwiseSVM")
+
+
+class TimeLeft:
+    """What is left of a time limit, in equal shares for the fits that are still to come."""
+
+    def __init__(self, seconds: float, n_fits: int) -> None:
+        self._end = time.perf_counter() + seconds
+        self._n_fits = n_fits
+
+    def share(self) -> float:
+        """Return the seconds of the next fit."""
+        left = max(0.0, self._end - time.perf_counter()) / self._n_fits
+        self._n_fits -= 1
+        return left
 
 
 class PairwiseSVM(OneVsOneModel):
@@ -69,17 +84,20 @@ class PairwiseSVM(OneVsOneModel):
         if self._calibrates:
             _probability.check_enough_samples(codes, upper, classes)
         samples, training = self._prepare(matrix, training, upper)
+        n_fits = 1 + (_probability.N_FOLDS if self._calibrates else 0)
+        time_left = TimeLeft(training.settings["time_limit"], n_fits)
 
         def train(
             samples: Matrix, rows: slice | NDArray[np.int64], callback: Callback | None
         ) -> dict[str, Any]:
+            settings = {**training.settings, "time_limit": time_left.share()}
             return _core.svc_fit(
                 samples,
                 codes[rows],
                 len(classes),
                 upper[rows],
                 training.kernel.to_core(),
-                training.options,
+                _core.TrainingOptions(**settings),
                 nu,
                 callback,
                 self._has_squared_hinge,

@@ -78,7 +78,9 @@ class SVC(PairwiseSVM):
         Threads: None is OpenMP's default (OMP_NUM_THREADS, threadpoolctl), -1 all cores. The result
         does not depend on it.
     time_limit : float or None, default=None
-        Seconds after which the solver stops; `fit` warns and keeps what has been reached.
+        Seconds after which the solver stops; `fit` warns and keeps what has been reached. With
+        `probability` they are those of all six fits: each may take an equal share of what is left,
+        so that the last, which is the model, has all that the folds did not need.
     callback : callable or None, default=None
         Called about every 50 ms with a dict of n_iter, kkt_violation, dual_objective (summed up
         step by step), n_free, n_bounded and seconds, of the machine that is being trained; and
@@ -256,7 +258,7 @@ class NuSVC(PairwiseSVM):
         Threads: None is OpenMP's default (OMP_NUM_THREADS, threadpoolctl), -1 all cores. The result
         does not depend on it.
     time_limit : float or None, default=None
-        Seconds after which the solver stops; `fit` warns and keeps what has been reached.
+        As in `SVC`.
     callback : callable or None, default=None
         As in `SVC`; but for the report at the end, kkt_violation and dual_objective are those
         before the division by r.
