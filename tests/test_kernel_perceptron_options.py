@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
 from kernel_perceptron_oracles import averaged, clouds, crammer_singer
 from maxmargin import KernelPerceptron
+from maxmargin.progress import ProgressLine
 from oracles import kernel, rng
 from perceptron_oracles import FORMS, integers, kernel_perceptron, quiet_fit
 
@@ -160,3 +163,28 @@ def test_the_classes_of_mnist_make_the_mistakes_of_the_definition(shared_data, m
         alpha, mistakes = kernel_perceptron(K, np.where(y == k, 1, -1), max_iter)
         np.testing.assert_array_equal(model.alpha_[k], alpha)
         assert model.mistakes_per_pass_[k].tolist() == mistakes
+
+
+@pytest.mark.parametrize("params", [{}, {"budget": 40}, {"multi_class": "crammer_singer"}])
+def test_verbose_tells_the_share_of_mistakes_in_the_last_pass(params, capsys, monkeypatch):
+    X, y = rng(0).normal(size=(1500, 4)), rng(1).integers(0, 3, 1500)
+    reports = []
+    show = ProgressLine.show
+    monkeypatch.setattr(
+        ProgressLine, "show", lambda line, report: reports.append(report) or show(line, report)
+    )
+    model = fit(X, y, max_iter=60, verbose=1, random_state=0, **params)
+    out, err = capsys.readouterr()
+    share = np.mean(model.mistakes_per_pass_, axis=0) / 1500
+    line = f"iteration 60  share of mistakes {share[-1]:.3g}  "
+    assert out == ""
+    assert re.fullmatch(re.escape(line) + r"\d+\.\d s\n", err)
+    assert len(reports) > 1
+    for report in reports[:-1]:
+        passes = report["n_iter"] - 1
+        assert report.get("mistake_rate") == pytest.approx(share[passes - 1] if passes else None)
+    silent = fit(X, y, max_iter=60, random_state=0, **params)
+    assert capsys.readouterr().err == ""
+    assert silent.dual_coef_.tobytes() == model.dual_coef_.tobytes()
+    with pytest.raises(ValueError, match="verbose must be"):
+        KernelPerceptron(verbose=-1).fit(X, y)

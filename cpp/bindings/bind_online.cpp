@@ -193,7 +193,6 @@ py::dict online_fit(const py::object& X, const Array<std::int64_t>& y, const Arr
   states.lost.resize(settings.penalty.l1 > 0.0 ? states.w.size() : 0);
   std::vector<MistakeRecord> records;
   std::vector<bool> is_stalled;
-  std::vector<double> measures;
   for (index_t p = 0; p < n_problems; ++p) {
     const OnlineState& state = fits[p].state;
     put_part(states.w, p, state.w);
@@ -205,14 +204,13 @@ py::dict online_fit(const py::object& X, const Array<std::int64_t>& y, const Arr
     put_part(states.lost, p, state.lost);
     states.due[p] = state.due;
     is_stalled.push_back(fits[p].record.is_stalled);
-    measures.push_back(fits[p].record.measure);
     records.push_back(std::move(fits[p].record));
   }
   py::dict result;
   result["state"] = to_dict(std::move(states), d);
   result["is_separated"] = separated(records);
   result["is_stalled"] = is_stalled;
-  result["measure"] = to_numpy(std::move(measures));
+  result["measure"] = to_numpy(measures_of(records));
   result["mistakes_per_pass"] = mistakes_per_pass(records);
   result["update_rows"] =
       arrays_of<index_t>(fits, [](OnlineFit& fit) -> auto& { return fit.update_rows; });

@@ -53,6 +53,7 @@ py::dict kernel_perceptron_fit(const py::object& X, const Array<std::int64_t>& y
   result["beta"] = to_numpy(std::move(fit.beta), {rule.n_outputs(), y.size()});
   result["is_separated"] = separated(fit.records);
   result["mistakes_per_pass"] = mistakes_per_pass(fit.records);
+  result["measure"] = to_numpy(measures_of(fit.records));
   result["kernel_rows"] = fit.kernel_rows;
   return result;
 }

@@ -25,6 +25,13 @@ inline std::vector<bool> separated(const std::vector<MistakeRecord>& records) {
   return flags;
 }
 
+// What is to fall, per example of the last pass.
+inline std::vector<double> measures_of(const std::vector<MistakeRecord>& records) {
+  std::vector<double> measures;
+  for (const MistakeRecord& record : records) measures.push_back(record.measure);
+  return measures;
+}
+
 // The binary problem of one class against the rest.
 inline std::vector<std::int8_t> signs_of(std::span<const std::int64_t> codes,
                                          std::int64_t positive) {

@@ -25,6 +25,14 @@ class JointPasses {
     }
   }
 
+  // Mistakes per example in the last pass of a problem, the mean of all problems.
+  std::optional<double> mistake_rate() const {
+    if (ends_.front().record.mistakes_per_pass.empty()) return std::nullopt;
+    double sum = 0.0;
+    for (const PassEnd& end : ends_) sum += end.record.measure;
+    return sum / static_cast<double>(ends_.size());
+  }
+
   std::vector<MistakeRecord> take_records() {
     std::vector<MistakeRecord> records;
     for (PassEnd& end : ends_) records.push_back(std::move(end.record));

@@ -25,6 +25,7 @@ class Passes {
   KernelPerceptronFit run() {
     JointPasses passes(learned_.n, rule_.n_problems(), options_.passes);
     passes.run([&](auto order, auto is_active, std::span<index_t> mistakes) {
+      learned_.mistake_rate = passes.mistake_rate();
       if (may_be_narrow_ && pass_narrow(order, is_active, mistakes)) return;
       if (!wide_) wide_.emplace(plan_, rule_, options_, learned_, control_);
       wide_->pass(order, is_active, mistakes);

@@ -30,6 +30,7 @@ struct Learned {
   std::vector<double> n_changes;   // of coefficients, by output
   std::vector<double> bias;        // by output
   index_t n_passes = 0;
+  std::optional<double> mistake_rate; // of the last pass, for the caller to know
 };
 
 // float32 values serve where they are not off by more than this.
@@ -154,7 +155,9 @@ template <Real T> class ScoredPasses {
   }
 
   void poll() {
-    control_.poll([&] { return Progress{.n_iter = learned_.n_passes + 1}; });
+    control_.poll([&] {
+      return Progress{.n_iter = learned_.n_passes + 1, .measure = learned_.mistake_rate};
+    });
   }
 
   // Finds the changes that example i brings about, the sums of which are score[s * stride].

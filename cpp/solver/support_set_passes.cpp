@@ -6,6 +6,7 @@
 #include "solver/support_set.hpp"
 
 #include <algorithm>
+#include <optional>
 
 namespace maxmargin {
 namespace {
@@ -36,6 +37,7 @@ class SupportSetPasses {
     passes.run([&](auto order, auto is_active, auto& mistakes) {
       is_active_ = is_active;
       mistakes_ = mistakes;
+      mistake_rate_ = passes.mistake_rate();
       pass(order);
     });
     KernelPerceptronFit fit{std::move(alpha_), {}, passes.take_records(), kernel_.rows_computed()};
@@ -80,7 +82,7 @@ class SupportSetPasses {
   }
 
   void poll() {
-    control_.poll([&] { return Progress{.n_iter = n_passes_ + 1}; });
+    control_.poll([&] { return Progress{.n_iter = n_passes_ + 1, .measure = mistake_rate_}; });
   }
 
   index_t block_size() const {
@@ -210,7 +212,8 @@ class SupportSetPasses {
   std::vector<const double*> row_of_; // by example: its kernel values with the block
   std::vector<Learner> learners_;     // by problem
   index_t n_passes_ = 0;
-  index_t without_mistake_ = 0; // blocks in a row
+  std::optional<double> mistake_rate_; // of the last pass, for the caller to know
+  index_t without_mistake_ = 0;        // blocks in a row
   std::span<const char> is_active_;
   std::span<index_t> mistakes_;
   std::vector<Change> changes_;

@@ -18,7 +18,8 @@ from maxmargin._kernel import (
 from maxmargin._mistake_driven import MistakeDriven
 from maxmargin._one_vs_rest import positive_classes
 from maxmargin._sparse import CsrMatrix, Matrix, take_rows
-from maxmargin._validation import Gamma
+from maxmargin._validation import Callback, Gamma
+from maxmargin.progress import with_line_of_passes
 
 __all__ = ["KernelPerceptron"]
 
@@ -91,6 +92,9 @@ class KernelPerceptron(MistakeDriven):
         without a mistake, or after `max_iter`.
     cache_size : float, default=200
         Budget for kernel rows in MB (2^20 bytes), > 0.
+    verbose : bool or int, default=0
+        Whether to show progress on stderr: the pass, and the share of mistakes in the last complete
+        one, of several problems their mean.
     n_jobs : int or None, default=None
         Threads: None is OpenMP's default (OMP_NUM_THREADS, threadpoolctl), -1 all cores. The result
         does not depend on it.
@@ -167,6 +171,7 @@ class KernelPerceptron(MistakeDriven):
         eta: float = 0.1,
         tol: float | None = None,
         cache_size: float = 200,
+        verbose: bool | int = 0,
         n_jobs: int | None = None,
     ) -> None:
         self.kernel = kernel
@@ -184,6 +189,7 @@ class KernelPerceptron(MistakeDriven):
         self.eta = eta
         self.tol = tol
         self.cache_size = cache_size
+        self.verbose = verbose
         self.n_jobs = n_jobs
 
     def fit(self: Self, X: Any, y: Any) -> Self:
@@ -216,13 +222,15 @@ class KernelPerceptron(MistakeDriven):
         cache_bytes = _validation.check_cache_size(self.cache_size)
         offset = 1.0 if _validation.check_flag("fit_intercept", self.fit_intercept) else 0.0
         kernel = check_kernel(self.kernel, self.gamma, self.coef0, self.degree)
+        is_shown = _validation.check_verbose(self.verbose)
         matrix = self._matrix_to_fit(X)
         codes, classes = _validation.check_labels(y, matrix.shape[0], type(self).__name__)
         kernel = with_gamma(kernel, self.gamma, matrix)
         check_samples(kernel, matrix)
         is_joint = self.multi_class == "crammer_singer" and len(classes) > 2
-        try:
-            result = _core.kernel_perceptron_fit(
+
+        def train(callback: Callback | None) -> dict[str, Any]:
+            return _core.kernel_perceptron_fit(
                 matrix,
                 codes,
                 positive_classes(len(classes)),
@@ -230,9 +238,13 @@ class KernelPerceptron(MistakeDriven):
                 is_joint=is_joint,
                 offset=offset,
                 cache_bytes=cache_bytes,
+                callback=callback,
                 **rule,
                 **options._asdict(),
             )
+
+        try:
+            result = with_line_of_passes(train, "mistake_rate") if is_shown else train(None)
         except _core.NumericError as error:
             raise ValueError(overflow_message(kernel, str(error))) from error
         self.classes_ = classes
