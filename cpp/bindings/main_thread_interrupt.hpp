@@ -42,12 +42,23 @@ class MainThreadInterrupt {
     return py::isinstance(last, PyExc_KeyboardInterrupt);
   }
 
+  struct Functions {
+    py::object main_thread = py::module_::import("threading").attr("main_thread");
+    py::object current_exceptions = py::module_::import("sys").attr("_current_exceptions");
+  };
+  // Looked up once: the prediction of one sample takes little longer.
+  static const Functions& functions() {
+    PYBIND11_CONSTINIT static py::gil_safe_call_once_and_store<Functions> storage;
+    return storage.call_once_and_store_result([] { return Functions(); }).get_stored();
+  }
+
   // The KeyboardInterrupt that the main thread is handling, or from which arose what it handles;
   // else None.
   static py::object handled_by_main_thread() {
-    const py::object main = py::module_::import("threading").attr("main_thread")().attr("ident");
-    const py::object by_thread = py::module_::import("sys").attr("_current_exceptions")();
-    py::object handled = by_thread.attr("get")(main);
+    const py::dict by_thread = functions().current_exceptions();
+    const py::object main = functions().main_thread().attr("ident");
+    if (!by_thread.contains(main)) return py::none();
+    py::object handled = by_thread[main];
     if (py::isinstance<py::tuple>(handled)) handled = handled[py::int_(1)]; // before CPython 3.12
     for (int k = 0; k < kMostContexts && !handled.is_none(); ++k) {
       if (py::isinstance(handled, PyExc_KeyboardInterrupt)) return handled;
