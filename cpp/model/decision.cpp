@@ -71,7 +71,7 @@ class Decision::Impl {
     if (sparse_) {
       feature_order_ = FeatureOrder(support_vectors);
       csr_ = PackedCsr<T>(support_vectors, columns_.row, scaling_, epilogue_.pairing,
-                          feature_order_, table_);
+                          feature_order_, table_, 1);
       sparse_columns_.resize(static_cast<std::size_t>(columns_.size()));
       std::iota(sparse_columns_.begin(), sparse_columns_.end(), 0);
       tail_index_.build(csr_, sparse_columns_);
@@ -116,7 +116,7 @@ class Decision::Impl {
     std::vector<index_t> numbers(rows.size());
     std::iota(numbers.begin(), numbers.end(), 0);
     if (sparse_) {
-      const PackedCsr<T> queries(X, rows, scaling_, epilogue_.pairing, feature_order_, table_);
+      const PackedCsr<T> queries(X, rows, scaling_, epilogue_.pairing, feature_order_, table_, 1);
       work.sparse.set(queries, numbers, tail_index_);
     } else {
       const PackedDense<T> queries(X, rows, scaling_, epilogue_.pairing, table_, 1);

@@ -20,9 +20,9 @@ ClassColumns::ClassColumns(const MatrixView& support_vectors,
               n_rows(support_vectors),
           "n_support does not add up to the number of support vectors");
   std::vector<double> class_of;
-  for (const std::int64_t n : n_support)
-    class_of.resize(class_of.size() + static_cast<std::size_t>(n),
-                    static_cast<double>(&n - n_support.data()));
+  for (std::size_t c = 0; c < n_support.size(); ++c)
+    class_of.resize(class_of.size() + static_cast<std::size_t>(n_support[c]),
+                    static_cast<double>(c));
   const std::vector<index_t> first = first_equal_rows(support_vectors, class_of, 1);
   column.reserve(first.size());
   for (const std::int64_t n : n_support) {
