@@ -68,8 +68,8 @@ py::array sparse_block(const simd::KernelTable& target, const MatrixView& A, con
   rows.resize(static_cast<std::size_t>(round_up(n_rows(B), kLane<T>)), n_rows(B) - 1);
   const FeatureOrder order(B);
   const simd::Pairing pairing = pairing_of(kernel);
-  const PackedCsr<T> queries(A, identity_order(n_rows(A)), scaling, pairing, order, table);
-  const PackedCsr<T> columns(B, identity_order(n_rows(B)), scaling, pairing, order, table);
+  const PackedCsr<T> queries(A, identity_order(n_rows(A)), scaling, pairing, order, table, 1);
+  const PackedCsr<T> columns(B, identity_order(n_rows(B)), scaling, pairing, order, table, 1);
   const index_t width = static_cast<index_t>(rows.size());
   std::vector<T> values(static_cast<std::size_t>(n_rows(A) * width));
   std::vector<double> sums(static_cast<std::size_t>(width), 0.0);

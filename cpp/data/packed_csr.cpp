@@ -1,15 +1,41 @@
 #include "data/packed_csr.hpp"
 
+#include "base/parallel.hpp"
+
 #include <algorithm>
 #include <utility>
 
 namespace maxmargin {
+namespace {
+
+constexpr double kWorkOfElement = 4.0; // multiplications that packing one takes as long as
+
+} // namespace
 
 template <Real T>
 PackedCsr<T>::PackedCsr(const MatrixView& X, std::span<const index_t> rows, const Scaling& scaling,
                         simd::Pairing pairing, const FeatureOrder& order,
-                        const simd::RealTable<T>& table)
+                        const simd::RealTable<T>& table, int threads)
     : pairing_(pairing), n_head_(order.n_head()) {
+  const auto n = static_cast<index_t>(rows.size());
+  const double share = static_cast<double>(n) / std::max(1.0, static_cast<double>(n_rows(X)));
+  threads = thread_count_for(threads, kWorkOfElement * share * static_cast<double>(n_stored(X)));
+  if (threads == 1) {
+    append(X, rows, scaling, order, table);
+    return;
+  }
+  std::vector<PackedCsr> parts(static_cast<std::size_t>(threads));
+  parallel_for(threads, threads, [&](index_t p, int) {
+    const index_t begin = p * n / threads, end = (p + 1) * n / threads;
+    parts[p] = PackedCsr(X, rows.subspan(begin, end - begin), scaling, pairing, order, table, 1);
+  });
+  for (PackedCsr& part : parts) append(std::exchange(part, {}));
+}
+
+template <Real T>
+void PackedCsr<T>::append(const MatrixView& X, std::span<const index_t> rows,
+                          const Scaling& scaling, const FeatureOrder& order,
+                          const simd::RealTable<T>& table) {
   half_norms_.reserve(rows.size());
   std::visit(
       [&](const auto& view) {
@@ -22,12 +48,18 @@ PackedCsr<T>::PackedCsr(const MatrixView& X, std::span<const index_t> rows, cons
           head_.end_row();
           tail_.end_row();
           const auto i = static_cast<index_t>(r);
-          half_norms_.push_back(table.sparse_half_norm(pairing, head_.row_values(i),
+          half_norms_.push_back(table.sparse_half_norm(pairing_, head_.row_values(i),
                                                        head_.row_size(i), tail_.row_values(i),
                                                        tail_.row_size(i)));
         }
       },
       X);
+}
+
+template <Real T> void PackedCsr<T>::append(const PackedCsr& further) {
+  head_.append(further.head_);
+  tail_.append(further.tail_);
+  half_norms_.insert(half_norms_.end(), further.half_norms_.begin(), further.half_norms_.end());
 }
 
 template <Real T>

@@ -22,6 +22,13 @@ template <Real T> struct SparseRows {
     values.push_back(value);
   }
   void end_row() { indptr.push_back(static_cast<std::int64_t>(values.size())); }
+  void append(const SparseRows& further) {
+    const auto offset = static_cast<std::int64_t>(values.size());
+    values.insert(values.end(), further.values.begin(), further.values.end());
+    indices.insert(indices.end(), further.indices.begin(), further.indices.end());
+    for (std::size_t i = 1; i < further.indptr.size(); ++i)
+      indptr.push_back(offset + further.indptr[i]);
+  }
   const T* row_values(index_t i) const { return values.data() + indptr[i]; }
 };
 
@@ -31,7 +38,8 @@ template <Real T> class PackedCsr {
  public:
   PackedCsr() = default;
   PackedCsr(const MatrixView& X, std::span<const index_t> rows, const Scaling& scaling,
-            simd::Pairing pairing, const FeatureOrder& order, const simd::RealTable<T>& table);
+            simd::Pairing pairing, const FeatureOrder& order, const simd::RealTable<T>& table,
+            int threads);
 
   index_t rows() const { return static_cast<index_t>(half_norms_.size()); }
   index_t n_head() const { return n_head_; } // features
@@ -46,6 +54,10 @@ template <Real T> class PackedCsr {
   void describe(std::span<const index_t> rows, simd::SparseBlock<T>& block) const;
 
  private:
+  void append(const MatrixView& X, std::span<const index_t> rows, const Scaling& scaling,
+              const FeatureOrder& order, const simd::RealTable<T>& table);
+  void append(const PackedCsr& further);
+
   simd::Pairing pairing_ = simd::Pairing::multiply;
   index_t n_head_ = 0;
   SparseRows<T> head_;

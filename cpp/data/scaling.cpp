@@ -1,16 +1,21 @@
 #include "data/scaling.hpp"
 
+#include "base/parallel.hpp"
 #include "simd/dispatch.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <functional>
+#include <numeric>
 #include <span>
 
 namespace maxmargin {
 namespace {
 
 constexpr index_t kProbes = 255;
+constexpr index_t kGrain = 256;       // rows, or elements, that a thread reads at the least
+constexpr index_t kWorkOfElement = 4; // multiplications that centring one takes as long as
 
 template <class View> std::vector<double> medians_of(const View& X) {
   const index_t n = std::min(kProbes, X.rows);
@@ -34,22 +39,47 @@ template <Real T, class I> std::span<const T> values_of(const CsrView<T, I>& X) 
   return {X.values, static_cast<std::size_t>(X.nnz())};
 }
 
-template <Real T> double largest_of(std::span<const T> values) {
-  const auto& table = simd::real_table<T>(simd::active_table());
-  return static_cast<double>(
-      table.largest_magnitude(values.data(), static_cast<index_t>(values.size())));
+// The sum, or whatever `add` makes, of part(begin, end) over ranges of [0, n).
+template <class Number, class Part, class Add>
+Number over_ranges(index_t n, index_t elements, int threads, const Part& part, const Add& add) {
+  threads = thread_count_for(threads, static_cast<double>(elements));
+  std::vector<Number> parts(static_cast<std::size_t>(threads), Number(0));
+  parallel_ranges(n, kGrain, threads, [&](index_t begin, index_t end, int thread) {
+    parts[thread] = add(parts[thread], part(begin, end));
+  });
+  return std::accumulate(parts.begin(), parts.end(), Number(0), add);
 }
 
-double largest_magnitude(const MatrixView& X, const Scaling& scaling) {
+double greater(double a, double b) {
+  return std::max(a, b);
+}
+
+template <Real T> double largest_of(std::span<const T> values, int threads) {
+  const auto& table = simd::real_table<T>(simd::active_table());
+  const auto n = static_cast<index_t>(values.size());
+  return over_ranges<double>(
+      n, n, threads,
+      [&](index_t begin, index_t end) {
+        return static_cast<double>(table.largest_magnitude(values.data() + begin, end - begin));
+      },
+      greater);
+}
+
+double largest_magnitude(const MatrixView& X, const Scaling& scaling, int threads) {
   if (scaling.centre.empty())
-    return std::visit([](const auto& view) { return largest_of(values_of(view)); }, X);
-  double largest = 0.0;
-  std::visit(
+    return std::visit([&](const auto& view) { return largest_of(values_of(view), threads); }, X);
+  const auto of_rows = [&](const auto& view, index_t begin, index_t end) {
+    double largest = 0.0;
+    for (index_t i = begin; i < end; ++i)
+      for_each_feature<double>(
+          view, i, scaling, [&](index_t, double x) { largest = std::max(largest, std::abs(x)); });
+    return largest;
+  };
+  double largest = std::visit(
       [&](const auto& view) {
-        for (index_t i = 0; i < view.rows; ++i)
-          for_each_feature<double>(view, i, scaling, [&](index_t, double x) {
-            largest = std::max(largest, std::abs(x));
-          });
+        return over_ranges<double>(
+            view.rows, kWorkOfElement * n_stored(view), threads,
+            [&](index_t begin, index_t end) { return of_rows(view, begin, end); }, greater);
       },
       X);
   // The zeros that a sparse matrix does not store.
@@ -69,15 +99,21 @@ std::vector<double> column_medians(const MatrixView& X) {
   return std::visit([](const auto& view) { return medians_of(view); }, X);
 }
 
-double density_of(const MatrixView& X) {
-  index_t nnz = 0;
-  std::visit(
+double density_of(const MatrixView& X, int threads) {
+  const auto count = [](const auto& values) {
+    return static_cast<index_t>(values.size()) - std::ranges::count(values, 0);
+  };
+  const index_t nnz = std::visit(
       [&](const auto& view) {
-        if constexpr (is_dense<std::decay_t<decltype(view)>>) {
-          for (index_t e = 0; e < view.rows * view.cols; ++e) nnz += view.data[e] != 0;
-        } else {
-          nnz = view.nnz();
-        }
+        if constexpr (is_dense<std::decay_t<decltype(view)>>)
+          return over_ranges<index_t>(
+              n_stored(view), n_stored(view), threads,
+              [&](index_t begin, index_t end) {
+                return count(values_of(view).subspan(begin, end - begin));
+              },
+              std::plus<>());
+        else
+          return view.nnz();
       },
       X);
   const double size = static_cast<double>(n_rows(X)) * static_cast<double>(n_cols(X));
@@ -95,10 +131,10 @@ double Scaling::square_factor() const {
   return std::ldexp(1.0, 2 * exponent);
 }
 
-Scaling scaling_of(const MatrixView& X, bool centred) {
+Scaling scaling_of(const MatrixView& X, bool centred, int threads) {
   Scaling scaling;
   if (centred) scaling.centre = column_medians(X);
-  const double largest = largest_magnitude(X, scaling);
+  const double largest = largest_magnitude(X, scaling, threads);
   if (largest > 0.0 && std::isfinite(largest)) std::frexp(largest, &scaling.exponent);
   return scaling;
 }

@@ -21,14 +21,14 @@ struct Scaling {
 
 // The scaling of samples: column medians as the centre when `centred`, and the exponent that brings
 // the largest magnitude left to about 1.
-Scaling scaling_of(const MatrixView& X, bool centred);
+Scaling scaling_of(const MatrixView& X, bool centred, int threads = 1);
 
 // The median of every column over some rows, spread over all. Unlike the mean, it stays where most
 // samples are when a few lie far off.
 std::vector<double> column_medians(const MatrixView& X);
 
 // The share of entries that are not zero (of a sparse matrix: that are stored).
-double density_of(const MatrixView& X);
+double density_of(const MatrixView& X, int threads = 1);
 
 // Whether samples of this density are packed as sparse ones, however they are stored: mostly zero
 // dense samples are cheaper so, and sparse samples with hardly a zero gain nothing from it and

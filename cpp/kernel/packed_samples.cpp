@@ -48,10 +48,10 @@ template <Real T> class PackedDenseSamples final : public PackedSamples<T> {
 
 template <Real T> class PackedSparseSamples final : public PackedSamples<T> {
  public:
-  PackedSparseSamples(const PackingPlan& plan, const SegmentOrder& order)
+  PackedSparseSamples(const PackingPlan& plan, const SegmentOrder& order, int threads)
       : begin_(order.begin), epilogue_(epilogue_of<T>(plan.kernel, plan.scaling)),
         packed_(plan.X, order.rows, plan.scaling, epilogue_.pairing, plan.order,
-                simd::real_table<T>(simd::active_table())) {}
+                simd::real_table<T>(simd::active_table()), threads) {}
 
   std::unique_ptr<KernelRows<T>> rows(std::span<const index_t> segments,
                                       int threads) const override {
@@ -88,14 +88,15 @@ template <Real T> class PrecomputedSamples final : public PackedSamples<T> {
 
 } // namespace
 
-PackingPlan::PackingPlan(const MatrixView& samples, const KernelParams& params, bool sums_to_zero)
+PackingPlan::PackingPlan(const MatrixView& samples, const KernelParams& params, bool sums_to_zero,
+                         int threads)
     : X(samples), kernel(params) {
   if (is_precomputed()) return;
-  density = density_of(samples);
+  density = density_of(samples, threads);
   is_sparse = packs_sparse(samples, density);
   const bool may_centre =
       is_translation_invariant(params) || (sums_to_zero && params.type == KernelType::linear);
-  scaling = scaling_of(samples, !is_sparse && may_centre);
+  scaling = scaling_of(samples, !is_sparse && may_centre, threads);
   if (is_sparse) order = FeatureOrder(samples);
 }
 
@@ -135,7 +136,7 @@ std::unique_ptr<PackedSamples<T>> pack_samples(const PackingPlan& plan,
                                                int threads, Control& control) {
   SegmentOrder order(segments);
   if (plan.is_precomputed()) return std::make_unique<PrecomputedSamples<T>>(plan, std::move(order));
-  if (plan.is_sparse) return std::make_unique<PackedSparseSamples<T>>(plan, order);
+  if (plan.is_sparse) return std::make_unique<PackedSparseSamples<T>>(plan, order, threads);
   return std::make_unique<PackedDenseSamples<T>>(plan, order, threads, control);
 }
 

@@ -30,7 +30,7 @@ std::vector<T> kernel_of(const PackingPlan& plan, const std::vector<index_t>& sa
 TrainingSamples::TrainingSamples(const MatrixView& X, std::vector<std::vector<index_t>> segments,
                                  const KernelParams& kernel, bool sums_to_zero, int threads,
                                  Control& control)
-    : plan_(X, kernel, sums_to_zero), segments_(std::move(segments)), threads_(threads),
+    : plan_(X, kernel, sums_to_zero, threads), segments_(std::move(segments)), threads_(threads),
       control_(control), float_(segments_.size()), double_(segments_.size()) {}
 
 template <Real T> TrainingSamples::Packed<T>& TrainingSamples::packed() const {
