@@ -1,10 +1,11 @@
-"""What a kernel row costs in the other formulations, as a multiple of what it costs in C-SVC.
+"""What kernel work costs in the other formulations, as a multiple of what it costs in C-SVC.
 
 Every formulation is fitted to the same samples with the same kernel, on one thread, in turn. A
-formulation needs more or fewer rows of the kernel matrix than C-SVC; what is compared is the
-processor time of a fit for each row that it computed, the least over the repeats. nu is what the
-solution with C, or with epsilon, implies, so that the two have the same solution. The square blocks
-of the solver are no such rows: with many pair steps, as in regression, a row carries more of them.
+formulation needs more or fewer kernel values than C-SVC; what is compared is the processor time of
+a fit, the least over the repeats, for each value that it computed, and for each row. Values are
+those of rows, of the square blocks of the solver, and of the evaluation in float64 that proves the
+solution; with many pair steps, as in regression, a row carries more of the others. nu is what the
+solution with C, or with epsilon, implies, so that the two have the same solution.
 """
 
 import sys
@@ -29,7 +30,7 @@ def main(arguments=None):
     results = []
     for problem in cli.choose_problems(options, FOLDER, QUICK):
         results.append({"problem": problem.name, "fits": measure(problem, options)})
-    print("\n".join(["\nProcessor time for a kernel row", *report.aligned(table(results))]))
+    print("\n".join(["\nProcessor time for kernel work", *report.aligned(table(results))]))
     common.write_json("kernel_work", options, machine, {"results": results})
     return 0
 
@@ -42,7 +43,7 @@ def parse_arguments(arguments):
 
 
 def measure(problem, options):
-    """Seconds, kernel rows and support vectors by formulation: the lower half of the classes
+    """Seconds, kernel work and support vectors by formulation: the lower half of the classes
     against the upper one, and the regressions of the same labels."""
     from maxmargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
@@ -79,6 +80,7 @@ def measure(problem, options):
         name: {
             "seconds": min(seconds[name]),
             "kernel_rows": model.certificate_.kernel_rows,
+            "kernel_values": model.certificate_.kernel_values,
             "n_iter": int(np.sum(model.n_iter_)),
             "n_support": len(model.support_),
         }
@@ -87,17 +89,24 @@ def measure(problem, options):
 
 
 def table(results):
-    """A row for every fit; the last two columns are multiples of what C-SVC needs."""
-    rows = [("problem", "formulation", "s", "kernel rows", "pair steps", "rows", "time for a row")]
+    """A row for every fit; the last three columns are multiples of what C-SVC needs."""
+    heads = ("problem", "formulation", "s", "pair steps", "kernel rows", "kernel values")
+    rows = [(*heads, "values", "time for a row", "time for a value")]
     for one in results:
         base = one["fits"]["C-SVC"]
         for name, fit in one["fits"].items():
-            share = fit["kernel_rows"] / base["kernel_rows"] if base["kernel_rows"] else None
-            ratio = fit["seconds"] / base["seconds"] / share if share else None
-            counts = (f"{fit[key]:,}" for key in ("kernel_rows", "n_iter"))
-            ratios = (report.number(value, "{:.2f}") for value in (share, ratio))
-            rows.append((one["problem"], name, report.number(fit["seconds"]), *counts, *ratios))
+            counts = (f"{fit[key]:,}" for key in ("n_iter", "kernel_rows", "kernel_values"))
+            seconds = fit["seconds"] / base["seconds"]
+            by_rows, by_values = (share(fit, base, key) for key in ("kernel_rows", "kernel_values"))
+            ratios = (by_values, by_rows and seconds / by_rows, by_values and seconds / by_values)
+            cells = (report.number(ratio, "{:.2f}") for ratio in ratios)
+            rows.append((one["problem"], name, report.number(fit["seconds"]), *counts, *cells))
     return rows
+
+
+def share(fit, base, key):
+    """The work of a fit as a multiple of another's; None where either did none."""
+    return fit[key] / base[key] if fit[key] and base[key] else None
 
 
 if __name__ == "__main__":

@@ -364,6 +364,7 @@ def certificate(**changes):
     values = {
         "dual_objective": -2.0, "primal_objective": 2.5, "duality_gap": 0.5, "kkt_violation": 1e-4,
         "converged": True, "stop_reason": "converged", "n_iter": 7, "kernel_rows": 3,
+        "kernel_values": 120,
         "cache_hits": 1, "cache_misses": 3, "seconds": 0.25,
     }  # fmt: skip
     return maxmargin.Certificate(**{**values, **changes})
@@ -377,6 +378,7 @@ def test_certificate_prints_its_numbers():
         "KKT violation     1.00e-04, converged",
         "iterations        7",
         "kernel rows       3 computed, 1 cache hit (25% of requests)",
+        "kernel values     120 computed",
         "seconds           0.250",
     ]
     stopped = str(certificate(converged=False, stop_reason="time_limit"))

@@ -111,6 +111,7 @@ py::dict to_dict(const std::vector<Certificate>& machines) {
   d["n_free"] = to_numpy(column(machines, [](auto& c) { return c.n_free; }));
   d["n_bounded"] = to_numpy(column(machines, [](auto& c) { return c.n_bounded; }));
   d["kernel_rows"] = to_numpy(column(machines, [](auto& c) { return c.kernel_rows; }));
+  d["kernel_values"] = to_numpy(column(machines, [](auto& c) { return c.kernel_values; }));
   d["cache_hits"] = to_numpy(column(machines, [](auto& c) { return c.cache_hits; }));
   d["cache_misses"] = to_numpy(column(machines, [](auto& c) { return c.cache_misses; }));
   d["seconds"] = to_numpy(column(machines, [](auto& c) { return c.seconds; }));

@@ -93,8 +93,7 @@ DenseKernelRows<T>::restricted(std::span<const index_t> columns) const {
 
 template <Real T>
 simd::DenseBlock<T> DenseKernelRows<T>::block(index_t first, index_t n,
-                                              std::span<const T* const> panels,
-                                              T* const* out) const {
+                                              std::span<const T* const> panels, T* const* out) {
   simd::DenseBlock<T> b;
   b.queries = queries_.values_from(first);
   b.query_half_norms = queries_.half_norms_from(first);
@@ -104,6 +103,7 @@ simd::DenseBlock<T> DenseKernelRows<T>::block(index_t first, index_t n,
   b.n_panels = static_cast<index_t>(panels.size());
   b.epilogue = epilogue_;
   b.out = out;
+  this->count_values(n * b.n_panels * kLane<T>);
   return b;
 }
 

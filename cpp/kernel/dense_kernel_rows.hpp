@@ -24,8 +24,9 @@ template <Real T> class DenseKernelRows final : public KernelRows<T> {
 
  private:
   DenseKernelRows(PackedDense<T> panels, const simd::Epilogue<T>& epilogue);
+  // What is about to be computed, and counts as computed.
   simd::DenseBlock<T> block(index_t first, index_t n, std::span<const T* const> panels,
-                            T* const* out) const;
+                            T* const* out);
 
   PackedDense<T> owned_;
   std::vector<const T*> panels_;

@@ -16,7 +16,7 @@ constexpr std::size_t kRows = 4096;
 
 std::vector<double> ExactSums::evaluate(std::span<const index_t> targets,
                                         std::span<const index_t> rows,
-                                        std::span<const double> coef) const {
+                                        std::span<const double> coef) {
   std::vector<double> sums;
   for (std::size_t t = 0; t < targets.size(); t += kTargets) {
     const auto some_targets = targets.subspan(t, std::min(kTargets, targets.size() - t));
@@ -31,6 +31,7 @@ std::vector<double> ExactSums::evaluate(std::span<const index_t> targets,
       std::vector<index_t> numbers(some_rows.size());
       std::iota(numbers.begin(), numbers.end(), n_targets);
       kernel.add_rows_to(n_targets, numbers, coef.subspan(r, some_rows.size()), out.data());
+      values_computed_ += kernel.values_computed();
     }
     sums.insert(sums.end(), out.begin(), out.begin() + static_cast<index_t>(some_targets.size()));
   }

@@ -23,7 +23,10 @@ class ExactSums {
 
   // sum_r coef[r] K(rows[r], targets[k]) for every k; all are columns, and every row is named once.
   std::vector<double> evaluate(std::span<const index_t> targets, std::span<const index_t> rows,
-                               std::span<const double> coef) const;
+                               std::span<const double> coef);
+
+  // So far, by all calls.
+  index_t values_computed() const { return values_computed_; }
 
  private:
   std::vector<index_t> samples(std::span<const index_t> columns) const;
@@ -33,6 +36,7 @@ class ExactSums {
   std::vector<double> ridge_; // empty: none
   int threads_;
   Control& control_;
+  index_t values_computed_ = 0;
 };
 
 } // namespace maxmargin

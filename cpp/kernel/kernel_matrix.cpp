@@ -80,6 +80,11 @@ template <Real T> std::size_t KernelMatrix<T>::rows_computed() const {
   return rows_computed_ + (values_of_rectangles_ + n - 1) / n;
 }
 
+template <Real T> index_t KernelMatrix<T>::values_computed() const {
+  return all_->values_computed() + closed_values_ +
+         (restricted_ ? restricted_->values_computed() : 0);
+}
+
 template <Real T> void KernelMatrix<T>::set_ridge(std::vector<double> ridge) {
   if (ridge.empty()) return;
   require(rows().stored_row(0) == nullptr, "a stored matrix takes no ridge");
@@ -305,14 +310,21 @@ template <Real T> void KernelMatrix<T>::restrict_to(std::span<const index_t> col
   std::vector<double> kept_ridge;
   if (!ridge().empty())
     for (const index_t c : columns) kept_ridge.push_back(ridge()[c]);
-  restricted_ = rows().restricted(single(columns));
+  auto kept = rows().restricted(single(columns));
+  close_restricted();
+  restricted_ = std::move(kept);
   if (!kept_ridge.empty()) kept_ridge.resize(static_cast<std::size_t>(n_columns()), 0.0);
   restricted_ridge_ = std::move(kept_ridge);
   open_cache();
 }
 
-template <Real T> void KernelMatrix<T>::restore() {
+template <Real T> void KernelMatrix<T>::close_restricted() {
+  if (restricted_) closed_values_ += restricted_->values_computed();
   restricted_.reset();
+}
+
+template <Real T> void KernelMatrix<T>::restore() {
+  close_restricted();
   open_cache();
 }
 

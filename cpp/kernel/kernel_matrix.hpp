@@ -80,6 +80,7 @@ template <Real T> class KernelMatrix {
 
   // Those of rectangles count as the whole rows that they would make up.
   std::size_t rows_computed() const;
+  index_t values_computed() const;
   std::size_t cache_hits() const;
   std::size_t cache_misses() const;
 
@@ -92,6 +93,7 @@ template <Real T> class KernelMatrix {
   const std::vector<double>& ridge() const { return restricted_ ? restricted_ridge_ : all_ridge_; }
   std::vector<index_t> single(std::span<const index_t> columns) const;
   void open_cache();
+  void close_restricted();
   void add_twofold(std::span<const index_t> rows, std::span<const double> coef, double* out,
                    std::span<const char> will_return);
   void add_single(std::span<const index_t> rows, std::span<const double> coef, double* out,
@@ -119,6 +121,7 @@ template <Real T> class KernelMatrix {
   std::vector<std::vector<T>> scratch_; // by thread
   std::size_t rows_computed_ = 0;
   std::size_t values_of_rectangles_ = 0;
+  index_t closed_values_ = 0; // of restricted rows that are no more
   std::size_t closed_hits_ = 0, closed_misses_ = 0;
 };
 

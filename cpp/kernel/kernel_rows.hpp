@@ -3,6 +3,7 @@
 #include "base/control.hpp"
 #include "base/types.hpp"
 
+#include <atomic>
 #include <memory>
 #include <span>
 #include <stdexcept>
@@ -22,6 +23,10 @@ template <Real T> class KernelRows {
   index_t column_chunk() const { return column_chunk_; }
   // Multiplications that one kernel value takes on average, before the kernel's own function.
   double products_per_value() const { return products_per_value_; }
+
+  // Values that the functions below have computed so far, those of padding columns included, but
+  // not what they mirror or fetch from a stored matrix: the same whatever threads took part.
+  index_t values_computed() const { return values_computed_.load(std::memory_order_relaxed); }
 
   // By column, a bound of how far a value that evaluate, square or rectangle computes for it, with
   // whatever row, may be off, relative to the value. Where values come near the least normal
@@ -63,10 +68,15 @@ template <Real T> class KernelRows {
   virtual std::unique_ptr<KernelRows> restricted(std::span<const index_t> columns) const = 0;
 
  protected:
+  void count_values(index_t n) { values_computed_.fetch_add(n, std::memory_order_relaxed); }
+
   index_t size_ = 0;
   index_t row_chunk_ = 1;
   index_t column_chunk_ = 1;
   double products_per_value_ = 0.0;
+
+ private:
+  std::atomic<index_t> values_computed_ = 0;
 };
 
 } // namespace maxmargin

@@ -31,8 +31,8 @@ template <Real T> void PrecomputedKernelRows<T>::gather(std::span<const index_t>
 }
 
 template <Real T>
-void PrecomputedKernelRows<T>::copy(index_t sample, std::span<const index_t> samples,
-                                    T* out) const {
+void PrecomputedKernelRows<T>::copy(index_t sample, std::span<const index_t> samples, T* out) {
+  this->count_values(static_cast<index_t>(samples.size()));
   std::visit(
       [&](const auto& view) {
         if constexpr (is_dense<std::decay_t<decltype(view)>>) {
@@ -65,7 +65,7 @@ void PrecomputedKernelRows<T>::rectangle(std::span<const index_t> columns, T* ou
 
 template <Real T>
 void PrecomputedKernelRows<T>::copy_rows(std::span<const index_t> samples, T* out, index_t stride,
-                                         int threads, Control& control) const {
+                                         int threads, Control& control) {
   const index_t n = static_cast<index_t>(samples.size());
   parallel_for(static_cast<index_t>(queries_.size()), threads, [&](index_t r, int) {
     control.poll();

@@ -125,12 +125,13 @@ SparseKernelRows<T>::restricted(std::span<const index_t> columns) const {
 template <Real T>
 simd::SparseBlock<T> SparseKernelRows<T>::block(QueryTable<T>& table,
                                                 std::span<const index_t> columns, index_t begin,
-                                                index_t end) const {
+                                                index_t end) {
   if (samples_.has_tail()) table.meet_tail(begin, end, table_);
   simd::SparseBlock<T> b;
   samples_.describe(columns.subspan(begin, end - begin), b);
   table.describe(b);
   b.epilogue = epilogue_;
+  this->count_values(b.n_queries * b.n_rows);
   return b;
 }
 

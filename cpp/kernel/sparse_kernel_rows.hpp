@@ -37,9 +37,10 @@ template <Real T> class SparseKernelRows final : public KernelRows<T> {
   };
 
   QueryTable<T>& spread_out(index_t first, index_t n, const TailIndex<T>& index, int thread);
-  // The queries that `table` holds against the columns begin .. end - 1 of `columns`.
+  // The queries that `table` holds against the columns begin .. end - 1 of `columns`; they count as
+  // computed.
   simd::SparseBlock<T> block(QueryTable<T>& table, std::span<const index_t> columns, index_t begin,
-                             index_t end) const;
+                             index_t end);
 
   const PackedCsr<T>& samples_;
   std::vector<index_t> columns_;

@@ -13,10 +13,12 @@ constexpr index_t kChunk = 64;
 } // namespace
 
 template <Real T>
-StoredKernelRows<T>::StoredKernelRows(const T* matrix, index_t n_columns) : matrix_(matrix) {
+StoredKernelRows<T>::StoredKernelRows(const T* matrix, index_t n_columns, index_t values_computed)
+    : matrix_(matrix) {
   this->size_ = n_columns;
   this->row_chunk_ = kChunk;
   this->column_chunk_ = n_columns;
+  this->count_values(values_computed);
 }
 
 template <Real T>

@@ -10,8 +10,8 @@ namespace maxmargin {
 template <Real T> class StoredKernelRows final : public KernelRows<T> {
  public:
   // `matrix` has n_columns x n_columns numbers, n_columns a multiple of a line, and must outlive
-  // this.
-  StoredKernelRows(const T* matrix, index_t n_columns);
+  // this. So many of its values were computed for it.
+  StoredKernelRows(const T* matrix, index_t n_columns, index_t values_computed = 0);
 
   const T* stored_row(index_t row) const override { return matrix_ + row * this->size_; }
   void gather(std::span<const index_t> rows) override;

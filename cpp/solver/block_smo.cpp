@@ -52,7 +52,7 @@ constexpr index_t kStepsBetweenLooks = 1 << 15; // pair steps from one look at t
 template <Real T> class BlockSmo {
  public:
   BlockSmo(const DualProblem& problem, KernelMatrix<T>& kernel, const SolverOptions& options,
-           Control& control, const ExactSums* exact)
+           Control& control, ExactSums* exact)
       : problem_(problem), kernel_(kernel), options_(options), control_(control), state_(problem),
         shrinker_(state_, kernel), working_set_(problem.size(), kernel.is_dear()),
         max_iter_(options.max_iter >= 0 ? options.max_iter : default_max_iter(problem.size())),
@@ -368,13 +368,13 @@ template <Real T> class BlockSmo {
 
 template <Real T>
 Solution solve(const DualProblem& problem, KernelMatrix<T>& kernel, const SolverOptions& options,
-               Control& control, const ExactSums* exact) {
+               Control& control, ExactSums* exact) {
   return BlockSmo<T>(problem, kernel, options, control, exact).run();
 }
 
 template Solution solve(const DualProblem&, KernelMatrix<float>&, const SolverOptions&, Control&,
-                        const ExactSums*);
+                        ExactSums*);
 template Solution solve(const DualProblem&, KernelMatrix<double>&, const SolverOptions&, Control&,
-                        const ExactSums*);
+                        ExactSums*);
 
 } // namespace maxmargin

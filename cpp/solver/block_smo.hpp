@@ -21,6 +21,6 @@ namespace maxmargin {
 // Cancelled (or what the hook threw) when the caller stops it.
 template <Real T>
 Solution solve(const DualProblem& problem, KernelMatrix<T>& kernel, const SolverOptions& options,
-               Control& control, const ExactSums* exact = nullptr);
+               Control& control, ExactSums* exact = nullptr);
 
 } // namespace maxmargin

@@ -18,7 +18,7 @@ namespace maxmargin {
 // that four times the largest error seen so far could make them the ends.
 class Refinement {
  public:
-  explicit Refinement(const ExactSums& exact) : exact_(exact) {}
+  explicit Refinement(ExactSums& exact) : exact_(exact) {}
 
   // Puts exact gradients in place until the violation that the state shows is the true one. All
   // variables must be there.
@@ -35,7 +35,7 @@ class Refinement {
   void replace(const std::vector<index_t>& variables, SolverState& state,
                const std::vector<double>& linear);
 
-  const ExactSums& exact_;
+  ExactSums& exact_;
   std::vector<index_t> rows_; // the variables that are not zero
   std::vector<double> coef_;
   std::vector<char> is_exact_;

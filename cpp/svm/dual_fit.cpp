@@ -56,25 +56,35 @@ DualFit::DualFit(DualProblem problem, const KernelSource& source, const SolverOp
   exact_.set_ridge(ridge_);
   if (is_narrow_) {
     try {
-      solve_in<float>(source, &exact_);
+      solve_in<float>(source);
       is_narrow_ = solution_.stop_reason != StopReason::imprecise;
       problem_.start = solution_.beta;
     } catch (const NumericError&) { // values beyond the range of float32
       is_narrow_ = false;
     }
   }
-  if (!is_narrow_) solve_in<double>(source, &exact_);
+  if (!is_narrow_) solve_in<double>(source);
 }
 
-template <Real T> void DualFit::solve_in(const KernelSource& source, const ExactSums* exact) {
+template <Real T> void DualFit::solve_in(const KernelSource& source) {
   KernelMatrix<T> matrix(kernel_rows<T>(source), source.options.cache_bytes, source.options.threads,
                          control_, source.fold);
   matrix.set_ridge(ridge_);
   SolverOptions left = options_;
   if (left.max_iter >= 0) left.max_iter -= certificate_.n_iter;
-  solution_ = solve(problem_, matrix, left, control_, exact);
+  try {
+    solution_ = solve(problem_, matrix, left, control_, &exact_);
+  } catch (const NumericError&) {
+    count_work(matrix);
+    throw;
+  }
   certificate_.n_iter += solution_.n_iter;
+  count_work(matrix);
+}
+
+template <Real T> void DualFit::count_work(const KernelMatrix<T>& matrix) {
   certificate_.kernel_rows += static_cast<index_t>(matrix.rows_computed());
+  certificate_.kernel_values += matrix.values_computed();
   certificate_.cache_hits += static_cast<index_t>(matrix.cache_hits());
   certificate_.cache_misses += static_cast<index_t>(matrix.cache_misses());
 }
@@ -93,6 +103,7 @@ Certificate DualFit::certify(const std::function<Objectives()>& evaluate) {
     is_finite = is_finite && std::isfinite(level(g));
   if (!is_finite) throw NumericError("kernel values overflow");
   count_support();
+  certificate_.kernel_values += exact_.values_computed();
   certificate_.stop_reason = solution_.stop_reason;
   certificate_.seconds = control_.seconds() - begin_;
   return certificate_;
@@ -108,7 +119,7 @@ void DualFit::count_support() {
   }
 }
 
-double DualFit::value_scale() const {
+double DualFit::value_scale() {
   std::vector<index_t> support;
   for (std::size_t i = 0; i < solution_.beta.size(); ++i)
     if (solution_.beta[i] != 0.0) support.push_back(static_cast<index_t>(i));

@@ -50,7 +50,7 @@ class DualFit {
 
   // The largest kernel value, from the diagonal at some support vectors: what rounding errors of
   // the gradient are in proportion to.
-  double value_scale() const;
+  double value_scale();
 
   // The certificate, with the objectives that `evaluate` finds at this fit. It may be called twice:
   // where the rounding of float32 values could show in its result, exact gradients are put in place
@@ -58,7 +58,8 @@ class DualFit {
   Certificate certify(const std::function<Objectives()>& evaluate);
 
  private:
-  template <Real T> void solve_in(const KernelSource& source, const ExactSums* exact);
+  template <Real T> void solve_in(const KernelSource& source);
+  template <Real T> void count_work(const KernelMatrix<T>& matrix);
   void count_support();
   bool are_sharp(const Objectives& objectives) const;
   void sharpen();

@@ -47,6 +47,7 @@ struct Certificate {
   index_t n_free = 0;    // variables between their bounds
   index_t n_bounded = 0; // variables at one that is not 0
   index_t kernel_rows = 0;
+  index_t kernel_values = 0; // what several machines share counts with the first of them
   index_t cache_hits = 0;
   index_t cache_misses = 0;
   double seconds = 0.0;
@@ -56,6 +57,7 @@ struct Certificate {
   void add(Certificate further) {
     further.n_iter += n_iter;
     further.kernel_rows += kernel_rows;
+    further.kernel_values += kernel_values;
     further.cache_hits += cache_hits;
     further.cache_misses += cache_misses;
     further.seconds += seconds;

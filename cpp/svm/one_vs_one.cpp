@@ -93,6 +93,7 @@ class OneVsOne {
       machines[p + 1] = train(pair, options_.cache_bytes / static_cast<std::size_t>(outer), inner,
                               is_stored ? &memory[thread] : nullptr);
     });
+    machines[0].certificate.kernel_values += samples_.shared_values();
     return assemble(machines);
   }
 

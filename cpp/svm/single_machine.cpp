@@ -38,6 +38,7 @@ std::vector<double> WholeSet::by_column(std::span<const double> by_row) const {
 SingleFit WholeSet::fit_of(const Machine& machine) const {
   SingleFit fit;
   fit.certificate = machine.certificate;
+  fit.certificate.kernel_values += samples_.shared_values();
   std::vector<std::pair<index_t, double>> parts;
   const std::vector<index_t>& rows = samples_.segment(0);
   for (std::size_t k = 0; k < rows.size(); ++k)

@@ -13,18 +13,6 @@ namespace {
 
 constexpr index_t kProbes = 64;
 
-template <Real T>
-std::vector<T> kernel_of(const PackingPlan& plan, const std::vector<index_t>& samples,
-                         Control& control) {
-  const auto packed = pack_samples<T>(plan, {samples}, 1, control);
-  const index_t segments[] = {0};
-  const auto rows = packed->rows(segments, 1);
-  std::vector<T> values(samples.size() * static_cast<std::size_t>(rows->size()));
-  rows->gather(identity_order(static_cast<index_t>(samples.size())));
-  rows->square(values.data(), rows->size(), 1, control);
-  return values;
-}
-
 } // namespace
 
 TrainingSamples::TrainingSamples(const MatrixView& X, std::vector<std::vector<index_t>> segments,
@@ -57,6 +45,7 @@ template <Real T> const T* TrainingSamples::diagonal_block(index_t s) const {
     diagonal.values = AlignedBuffer<T>(n * n);
     kernel->gather(identity_order(n));
     kernel->square(diagonal.values.data(), n, 1, control_);
+    shared_values_ += kernel->values_computed();
   });
   return diagonal.values.data();
 }
@@ -91,7 +80,7 @@ std::unique_ptr<KernelRows<T>> TrainingSamples::stored_rows(std::span<const inde
   for (index_t r = n_first; r < n; r += kLane<T>)
     for (index_t c = 0; c < n_first; c += kLane<T>)
       transpose(memory.data() + c * n + r, n, memory.data() + r * n + c, n);
-  return std::make_unique<StoredKernelRows<T>>(memory.data(), n);
+  return std::make_unique<StoredKernelRows<T>>(memory.data(), n, kernel->values_computed());
 }
 
 ExactSums TrainingSamples::exact_sums(std::span<const index_t> segments, int threads) const {
@@ -116,13 +105,25 @@ double TrainingSamples::level_shift(std::span<const index_t> segments,
   return shift;
 }
 
+template <Real T>
+std::vector<T> TrainingSamples::kernel_of(const std::vector<index_t>& samples) const {
+  const auto packed = pack_samples<T>(plan_, {samples}, 1, control_);
+  const index_t segments[] = {0};
+  const auto rows = packed->rows(segments, 1);
+  std::vector<T> values(samples.size() * static_cast<std::size_t>(rows->size()));
+  rows->gather(identity_order(static_cast<index_t>(samples.size())));
+  rows->square(values.data(), rows->size(), 1, control_);
+  shared_values_ += rows->values_computed();
+  return values;
+}
+
 double TrainingSamples::float32_error() const {
   std::vector<index_t> all, probes;
   for (const auto& segment : segments_) all.insert(all.end(), segment.begin(), segment.end());
   const index_t n = static_cast<index_t>(all.size()), n_probes = std::min(kProbes, n);
   for (index_t k = 0; k < n_probes; ++k) probes.push_back(all[k * n / n_probes]);
-  const std::vector<float> narrow = kernel_of<float>(plan_, probes, control_);
-  const std::vector<double> wide = kernel_of<double>(plan_, probes, control_);
+  const std::vector<float> narrow = kernel_of<float>(probes);
+  const std::vector<double> wide = kernel_of<double>(probes);
   const index_t narrow_stride = round_up(n_probes, kSegmentLane);
   double squares = 0.0, largest = 0.0;
   for (index_t i = 0; i < n_probes; ++i)

@@ -4,6 +4,7 @@
 #include "kernel/exact_sums.hpp"
 #include "kernel/packed_samples.hpp"
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -48,6 +49,9 @@ class TrainingSamples {
   // rounding of the largest of their values.
   double float32_error() const;
 
+  // Kernel values computed so far for all machines alike, which none of their KernelRows counts.
+  index_t shared_values() const { return shared_values_; }
+
  private:
   template <Real T> struct Diagonal {
     std::once_flag once;
@@ -61,6 +65,7 @@ class TrainingSamples {
   };
   template <Real T> Packed<T>& packed() const;
   template <Real T> const T* diagonal_block(index_t s) const;
+  template <Real T> std::vector<T> kernel_of(const std::vector<index_t>& samples) const;
 
   PackingPlan plan_;
   std::vector<std::vector<index_t>> segments_;
@@ -68,6 +73,7 @@ class TrainingSamples {
   Control& control_;
   mutable Packed<float> float_;
   mutable Packed<double> double_;
+  mutable std::atomic<index_t> shared_values_ = 0;
 };
 
 } // namespace maxmargin

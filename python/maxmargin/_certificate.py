@@ -45,6 +45,9 @@ class Certificate:
         Iterations of the solver.
     kernel_rows : int
         Rows of the kernel matrix that were computed.
+    kernel_values : int
+        Kernel values that were computed in all: those of the rows, of the solver's square blocks,
+        and of what is evaluated anew in float64. What several machines share counts with the first.
     cache_hits, cache_misses : int
         Row requests that the cache could serve, and that it could not.
     seconds : float
@@ -61,6 +64,7 @@ class Certificate:
     stop_reason: str
     n_iter: int
     kernel_rows: int
+    kernel_values: int
     cache_hits: int
     cache_misses: int
     seconds: float
@@ -83,6 +87,7 @@ class Certificate:
             f"KKT violation     {self.kkt_violation:.2e}, {state}",
             f"iterations        {self.n_iter}",
             f"kernel rows       {self.kernel_rows} computed, {hits}{share}",
+            f"kernel values     {self.kernel_values} computed",
             f"seconds           {self.seconds:.3f}",
         ]
         if self.machines:
@@ -163,6 +168,7 @@ def certificate_of(result: Mapping[str, Any], seconds: float) -> Certificate:
             stop_reason=reason,
             n_iter=int(result["n_iter"][p]),
             kernel_rows=int(result["kernel_rows"][p]),
+            kernel_values=int(result["kernel_values"][p]),
             cache_hits=int(result["cache_hits"][p]),
             cache_misses=int(result["cache_misses"][p]),
             seconds=float(result["seconds"][p]),
@@ -184,6 +190,7 @@ def combined(machines: tuple[Certificate, ...], seconds: float) -> Certificate:
         stop_reason=failed[0].stop_reason if failed else "converged",
         n_iter=sum(m.n_iter for m in machines),
         kernel_rows=sum(m.kernel_rows for m in machines),
+        kernel_values=sum(m.kernel_values for m in machines),
         cache_hits=sum(m.cache_hits for m in machines),
         cache_misses=sum(m.cache_misses for m in machines),
         seconds=seconds,
