@@ -139,6 +139,37 @@ def test_page(publish, files, tmp_path):
         assert (tmp_path / "docs" / link).exists() or link == "../bench/README.md"
 
 
+def test_kernel_work_and_memory_have_a_section(publish, files, tmp_path):
+    def fit_of(seconds, kernel_rows, kernel_values):
+        counts = {"n_iter": 2_000, "kernel_rows": kernel_rows, "kernel_values": kernel_values}
+        return {"seconds": seconds, "n_support": 7, **counts}
+
+    fits = {"C-SVC": fit_of(0.5, 1_000, 5_000_000), "SVR": fit_of(1.5, 2_000, 20_000_000)}
+    fits["nu-SVC"] = fit_of(0.25, 0, 2_500_000)
+    libraries = {
+        name: {**outcome(seconds), "fit_memory_mb": memory}
+        for name, seconds, memory in (("maxmargin_f64", 1.0, 12.34), ("libsvm", None, None))
+    }
+    memory = {"problem": {"name": "held"}, "cache_mb": 16, "data_mb": 30.0, "libraries": libraries}
+    for name, result in (
+        ("kernel_work", {"problem": "work", "fits": fits}),
+        ("memory", memory),
+    ):
+        run = {**run_of([result]), "benchmark": name}
+        (tmp_path / f"{name}.json").write_text(json.dumps(run))
+        files.append(str(tmp_path / f"{name}.json"))
+    assert publish.main(files) == 0
+    page = (tmp_path / "docs/benchmarks.md").read_text()
+    assert "## Kernel work of the formulations\n" in page
+    assert "## Memory of a fit\n" in page
+    assert [row[1:] for row in cells(page, "work")] == [
+        ["C-SVC", "0.5", "2,000", "1,000", "5,000,000", "1.00", "1.00", "1.00"],
+        ["SVR", "1.5", "2,000", "2,000", "20,000,000", "4.00", "1.50", "0.75"],
+        ["nu-SVC", "0.25", "2,000", "0", "2,500,000", "0.50", "-", "1.00"],
+    ]
+    assert cells(page, "held") == [["held", "16", "46.0", "12.3", "timeout"]]
+
+
 def test_charts_show_every_measurement(publish, files, tmp_path):
     publish.main(files)
     chart = (tmp_path / "docs/benchmarks.svg").read_text()
