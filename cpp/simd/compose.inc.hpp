@@ -71,6 +71,11 @@ template <int W, class T> MAXMARGIN_INLINE void store_vectors(const Vec<T>* from
   unroll<W>([&](auto v) { from[v].store(to + v * Vec<T>::size); });
 }
 
+// Times a weight, which seldom is not 1: processors multiply less often in a cycle than they add.
+template <int W, class T> MAXMARGIN_INLINE void weigh(Vec<T>* x, T weight) {
+  if (weight != T(1)) unroll<W>([&](auto v) { x[v] = x[v] * Vec<T>::fill(weight); });
+}
+
 // The values of a leaf, times its weight, become the level (StepKind::value), or are added to or
 // multiplied with it. Where there is a power, its values are taken in place of those of the level:
 // its few multiplications hide beside the long chain of the leaf. Not inlined, since the loop over
@@ -81,9 +86,11 @@ template <Transform F, StepKind kind, bool has_power, int W, class T>
   using V = Vec<T>;
   // Copies, since a store may change, for all that the compiler knows, what is behind a pointer.
   const Leaf<T> leaf = step.leaf, power_leaf = has_power ? power->leaf : Leaf<T>{};
-  const V weight = V::fill(step.weight);
-  V power_weight = V::fill(has_power ? power->weight : T(1));
-  if constexpr (kind == StepKind::multiply && has_power) power_weight = power_weight * weight;
+  // A product has its weights on the power, if there is one.
+  constexpr bool is_power_weight = kind == StepKind::multiply && has_power;
+  const T weight = is_power_weight ? T(1) : step.weight;
+  const T power_weight =
+      (has_power ? power->weight : T(1)) * (is_power_weight ? step.weight : T(1));
   const T *const dots = c.dots, *const row_half_norms = c.row_half_norms;
   T* const values = c.stack[level];
   T* const* const out = c.is_last_pass ? c.out : nullptr;
@@ -98,17 +105,20 @@ template <Transform F, StepKind kind, bool has_power, int W, class T>
     if constexpr (has_power) {
       unroll<W>([&](auto v) { before[v] = x[v]; });
       transform<Transform::power, W>(before, sums, power_leaf);
-      unroll<W>([&](auto v) { before[v] = before[v] * power_weight; });
+      weigh<W>(before, power_weight);
     } else if constexpr (kind != StepKind::value) {
       load_vectors<W>(values + r * c.width, before);
     }
     transform<F, W>(x, sums, leaf);
-    unroll<W>([&](auto v) {
-      if constexpr (kind == StepKind::add) x[v] = fma(x[v], weight, before[v]);
-      if constexpr (kind == StepKind::value || (kind == StepKind::multiply && !has_power))
-        x[v] = x[v] * weight;
-      if constexpr (kind == StepKind::multiply) x[v] = x[v] * before[v];
-    });
+    if constexpr (kind == StepKind::add) {
+      if (weight == T(1))
+        unroll<W>([&](auto v) { x[v] = x[v] + before[v]; });
+      else
+        unroll<W>([&](auto v) { x[v] = fma(x[v], V::fill(weight), before[v]); });
+    } else {
+      weigh<W>(x, weight);
+      if constexpr (kind == StepKind::multiply) unroll<W>([&](auto v) { x[v] = x[v] * before[v]; });
+    }
     store_vectors<W>(x, out != nullptr ? out[r] + column : values + r * c.width);
   }
 }
