@@ -95,7 +95,8 @@ COMPOSITIONS = [
 @pytest.mark.parametrize("composition", COMPOSITIONS, ids=str)
 def test_composed_block_is_the_definition(target, dtype, sparse, composition):
     rng = np.random.default_rng(7)
-    A, B = rng.uniform(-1, 1, (29, 5)).astype(dtype), rng.uniform(-1, 1, (40, 5)).astype(dtype)
+    n = 29 if sparse else 109  # more than are composed at a time
+    A, B = rng.uniform(-1, 1, (n, 5)).astype(dtype), rng.uniform(-1, 1, (40, 5)).astype(dtype)
     if sparse:
         A, B = (sp.csr_matrix(np.where(np.abs(M) > 0.3, M, 0)) for M in (A, B))
     steps, stack = [], []

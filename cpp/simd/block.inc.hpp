@@ -36,11 +36,11 @@ template <class Run> MAXMARGIN_INLINE auto with_pairing(Pairing pairing, const R
   return run.template operator()<Pairing::multiply>();
 }
 
-// One tile: H query rows against P panels. The H x P x 64 bytes of sums stay in registers; every
+// The products of H query rows with P panels. The H x P x 64 bytes of sums stay in registers; every
 // step of k loads P lines of the panels and broadcasts H numbers.
-template <Pairing A, Transform F, int H, int P, class T>
-MAXMARGIN_INLINE void tile(const DenseBlock<T>& block, const T* queries, const T* query_half_norms,
-                           const T* const* panels, index_t row, index_t n_rows, index_t column) {
+template <Pairing A, int H, int P, class T>
+MAXMARGIN_INLINE void products(const DenseBlock<T>& block, const T* queries, const T* const* panels,
+                               T* dots) {
   using V = Vec<T>;
   constexpr int W = P * kVecsPerLine;
   V sum[H][W];
@@ -55,30 +55,23 @@ MAXMARGIN_INLINE void tile(const DenseBlock<T>& block, const T* queries, const T
       unroll<W>([&](auto v) { sum[r][v] = add_pair<A>(query, line[v], sum[r][v]); });
     });
   }
-  // Through memory, in loops that are not unrolled: were the epilogue's registers live beside the
-  // sums, GCC would spill sums inside the loop over k.
-  alignas(64) T dots[H * W * V::size];
   unroll<H>(
       [&](auto r) { unroll<W>([&](auto v) { sum[r][v].store(dots + (r * W + v) * V::size); }); });
-  constexpr index_t width = W * V::size;
-  if constexpr (F == Transform::composed) {
-    static_assert(H * width <= kComposed);
-    alignas(64) T half_norms[width];
-    for (int p = 0; p < P; ++p)
-      __builtin_memcpy(half_norms + p * kLane<T>, panels[p] + block.depth * kLane<T>, 64);
-    Composition<W, T> composition;
-    composition.dots = dots;
-    composition.row_half_norms = query_half_norms;
-    composition.half_norms = half_norms;
-    composition.n_rows = n_rows;
-    composition.out = block.out + row;
-    composition.column = column;
-    compose(block.epilogue, composition);
-    return;
-  }
+}
+
+// One tile: kernel values of H query rows, of which there are n_rows, with P panels. The products
+// go through memory, in loops that are not unrolled: were the epilogue's registers live beside the
+// sums, GCC would spill sums inside the loop over k.
+template <Pairing A, Transform F, int H, int P, class T>
+MAXMARGIN_INLINE void tile(const DenseBlock<T>& block, const T* const* panels, index_t row,
+                           index_t n_rows, index_t column) {
+  using V = Vec<T>;
+  constexpr index_t width = P * kLane<T>;
+  alignas(64) T dots[H * width];
+  products<A, H, P>(block, block.queries + row * block.depth, panels, dots);
   for (index_t r = 0; r < n_rows; ++r) {
     T* out = block.out[row + r] + column;
-    const V query_half_norm = V::fill(query_half_norms[r]);
+    const V query_half_norm = V::fill(block.query_half_norms[row + r]);
     for (int p = 0; p < P; ++p) {
       V x[kVecsPerLine], half_norms[kVecsPerLine];
       load_vectors<kVecsPerLine>(dots + r * width + p * kLane<T>, x);
@@ -90,17 +83,13 @@ MAXMARGIN_INLINE void tile(const DenseBlock<T>& block, const T* queries, const T
   }
 }
 
-// A tile of the least height that holds the rows.
-template <Pairing A, Transform F, int P, int H, class T>
-MAXMARGIN_INLINE void tile_of_height(const DenseBlock<T>& block, const T* queries,
-                                     const T* query_half_norms, const T* const* panels, index_t row,
-                                     index_t n_rows, index_t column) {
+// Calls run<H>() with the least height of a tile that holds the rows.
+template <int H, class Run> MAXMARGIN_INLINE void with_height(index_t n_rows, const Run& run) {
   if constexpr (H < MAXMARGIN_TILE_ROWS) {
     if (n_rows > H)
-      return tile_of_height<A, F, P, (2 * H < MAXMARGIN_TILE_ROWS ? 2 * H : MAXMARGIN_TILE_ROWS)>(
-          block, queries, query_half_norms, panels, row, n_rows, column);
+      return with_height<(2 * H < MAXMARGIN_TILE_ROWS ? 2 * H : MAXMARGIN_TILE_ROWS)>(n_rows, run);
   }
-  tile<A, F, H, P>(block, queries, query_half_norms, panels, row, n_rows, column);
+  run.template operator()<H>();
 }
 
 template <Pairing A, Transform F, int P, class T>
@@ -108,22 +97,55 @@ void panel_strip(const DenseBlock<T>& block, const T* const* panels, index_t col
   constexpr index_t tile_rows = MAXMARGIN_TILE_ROWS;
   index_t row = 0;
   for (; row + tile_rows <= block.n_queries; row += tile_rows)
-    tile<A, F, tile_rows, P>(block, block.queries + row * block.depth, block.query_half_norms + row,
-                             panels, row, tile_rows, column);
-  if (row < block.n_queries)
-    tile_of_height<A, F, P, 1>(block, block.queries + row * block.depth,
-                               block.query_half_norms + row, panels, row, block.n_queries - row,
-                               column);
+    tile<A, F, tile_rows, P>(block, panels, row, tile_rows, column);
+  const index_t left = block.n_queries - row;
+  if (left > 0)
+    with_height<1>(left, [&]<int H>() { tile<A, F, H, P>(block, panels, row, left, column); });
+}
+
+// The same for a composed kernel, whose steps take the products of several tiles at a time.
+template <Pairing A, int P, class T>
+void composed_strip(const DenseBlock<T>& block, const T* const* panels, index_t column) {
+  constexpr index_t tile_rows = MAXMARGIN_TILE_ROWS, width = P * kLane<T>;
+  constexpr index_t most_rows = kComposed<T> / (tile_rows * width) * tile_rows;
+  static_assert(most_rows > 0);
+  alignas(64) T dots[most_rows * width], half_norms[width];
+  for (int p = 0; p < P; ++p)
+    __builtin_memcpy(half_norms + p * kLane<T>, panels[p] + block.depth * kLane<T>, 64);
+  Composition<P * kVecsPerLine, T> composition;
+  composition.dots = dots;
+  composition.half_norms = half_norms;
+  composition.column = column;
+  for (index_t first = 0; first < block.n_queries; first += most_rows) {
+    const index_t end = first + most_rows < block.n_queries ? first + most_rows : block.n_queries;
+    const auto add_products = [&]<int H>(index_t row) {
+      products<A, H, P>(block, block.queries + row * block.depth, panels,
+                        dots + (row - first) * width);
+    };
+    index_t row = first;
+    for (; row + tile_rows <= end; row += tile_rows)
+      add_products.template operator()<tile_rows>(row);
+    if (row < end)
+      with_height<1>(end - row, [&]<int H>() { add_products.template operator()<H>(row); });
+    composition.row_half_norms = block.query_half_norms + first;
+    composition.n_rows = end - first;
+    composition.out = block.out + first;
+    compose(block.epilogue, composition);
+  }
 }
 
 template <Pairing A, Transform F, class T> void dense_block_of(const DenseBlock<T>& block) {
   constexpr int P = MAXMARGIN_TILE_PANELS;
+  const auto strip = [&]<int N>(index_t p) {
+    if constexpr (F == Transform::composed)
+      composed_strip<A, N>(block, block.panels + p, block.column + p * kLane<T>);
+    else
+      panel_strip<A, F, N>(block, block.panels + p, block.column + p * kLane<T>);
+  };
   index_t p = 0;
-  for (; p + P <= block.n_panels; p += P)
-    panel_strip<A, F, P>(block, block.panels + p, block.column + p * kLane<T>);
+  for (; p + P <= block.n_panels; p += P) strip.template operator()<P>(p);
   if constexpr (P > 1)
-    for (; p < block.n_panels; ++p)
-      panel_strip<A, F, 1>(block, block.panels + p, block.column + p * kLane<T>);
+    for (; p < block.n_panels; ++p) strip.template operator()<1>(p);
 }
 
 // The sums over a row's non-zeros run in this many interleaved parts, since one part would wait for

@@ -45,8 +45,9 @@ MAXMARGIN_INLINE void transform(Vec<T>* x, const Vec<T>* half_norms, const Leaf<
   }
 }
 
-// The values that are composed at a time: steps cost little beside them, and the stack is near.
-inline constexpr index_t kComposed = 512;
+// The values that are composed at a time, at most: steps cost little beside them, and a level of
+// the stack stays in the first-level cache with the products.
+template <class T> inline constexpr index_t kComposed = 6144 / index_t{sizeof(T)};
 
 // Products of n_rows rows with W vectors of others, to be turned into values of a composed kernel
 // by passes over all of them. What a pass makes becomes a level of the stack; that of the last one
@@ -61,7 +62,7 @@ template <int W, class T> struct Composition {
   T* const* out = nullptr; // n_rows pointers
   index_t column = 0;
   bool is_last_pass = false;
-  alignas(64) T stack[kStackDepth][kComposed];
+  alignas(64) T stack[kStackDepth][kComposed<T>];
 };
 
 template <int W, class T> MAXMARGIN_INLINE void load_vectors(const T* from, Vec<T>* to) {
