@@ -48,8 +48,9 @@ def _classes_and_codes(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.i
             places = labels.astype(np.int64) - low
             is_present = np.bincount(places, minlength=high - low + 1) > 0
             classes = (np.flatnonzero(is_present) + low).astype(labels.dtype)
-            codes = places if is_present.all() else (np.cumsum(is_present) - 1)[places]
-            return classes, codes
+            if is_present.all():
+                return classes, places
+            return classes, (np.cumsum(is_present, dtype=np.int64) - 1)[places]
     classes, codes = np.unique(labels, return_inverse=True)
     return classes, codes.astype(np.int64).reshape(-1)
 

@@ -120,7 +120,7 @@ class _Classifier(_KernelMachine):
 
     def _set_model(self, *, classes: NDArray[Any], **model: Any) -> None:
         # Of several classes with most votes the first in classes_ wins.
-        model["vote_order"] = np.arange(len(classes))
+        model["vote_order"] = np.arange(len(classes), dtype=np.int64)
         super()._set_model(classes=classes, **model)  # type: ignore[misc]
 
     # scikit-learn's properties say that these are deprecated.
