@@ -41,12 +41,13 @@ def naming(source: Source) -> Iterator[None]:
 
 def check_writable(path: Path) -> None:
     """Raise OSError if `replacing` could not write a file there, as far as can be told before."""
-    folder = os.path.dirname(os.path.realpath(path))
     if os.path.isdir(path):
         raise OSError(errno.EISDIR, "is a folder, not a file", os.fspath(path))
-    if not os.path.isdir(folder):
+    is_device = _is_device(path)
+    place = path if is_device else os.path.dirname(os.path.realpath(path))
+    if not (is_device or os.path.isdir(place)):  # Windows has its devices in no folder
         raise OSError(errno.ENOENT, "the folder to write to does not exist", os.fspath(path))
-    if not os.access(path if _is_device(path) else folder, os.W_OK):
+    if not os.access(place, os.W_OK):
         raise OSError(errno.EACCES, "no permission to write there", os.fspath(path))
 
 
