@@ -12,6 +12,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from hypothesis import settings
+
+# How long an example takes is the machine's affair.
+settings.register_profile("no_deadline", settings.default, deadline=None)
+settings.load_profile("no_deadline")
 
 _REPOSITORY = Path(__file__).resolve().parent.parent
 

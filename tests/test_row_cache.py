@@ -13,7 +13,7 @@ from maxmargin import _core
 RowCache = _core._internal.RowCache
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     n_keys=st.integers(1, 12),
     row_length=st.integers(1, 40),

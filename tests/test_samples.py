@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from maxmargin import SVC
@@ -222,7 +222,6 @@ def test_broken_csr_is_refused(attribute, values, fault):
         check_matrix(S, "SVC")
 
 
-@settings(deadline=None)
 @given(
     st.integers(1, 12).flatmap(
         lambda n: st.lists(

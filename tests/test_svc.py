@@ -55,7 +55,7 @@ def test_objective_is_that_of_an_interior_point_method(name, C):
         assert dual_objective(K, beta_of(model, 50)) == pytest.approx(expected, rel=rel)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(
     n=st.integers(2, 30),
     d=st.integers(1, 5),
