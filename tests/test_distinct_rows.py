@@ -120,6 +120,27 @@ def test_hard_margin():
     np.testing.assert_allclose(model.coef_, once.coef_, atol=1e-7)
 
 
+def test_no_coefficient_for_a_first_copy_without_weight():
+    X, y = [[0.0], [0.0], [2.0], [2.0]], [0, 0, 1, 1]
+    model = SVC(kernel="linear", C=np.inf).fit(X, y, sample_weight=[0, 1, 0, 1])
+    assert list(model.support_) == [1, 3]
+
+
+def test_a_weight_that_is_lost_in_the_sum_has_its_bound():
+    X, y = [[0.0], [0.0], [1.0], [1.0], [0.5]], [0, 0, 1, 1, 0]
+    model = SVC(gamma=GAMMA).fit(X, y, sample_weight=[1.0, 1e-15, 1.0, 1e-15, 1.0])
+    alpha = dict(zip(model.support_, np.abs(model.dual_coef_[0]), strict=True))
+    assert (alpha[2], alpha[3]) == (1.0, 1e-15)
+
+
+def test_a_part_of_the_samples_at_their_bounds_is_counted_as_that():
+    # Two of four samples fill up the sum of the coefficients, half of the bound of all.
+    reports = []
+    model = OneClassSVM(nu=0.5, callback=reports.append).fit(np.zeros((4, 1)))
+    np.testing.assert_array_equal(model.dual_coef_, [[1.0, 1.0]])
+    assert (reports[-1]["n_free"], reports[-1]["n_bounded"]) == (0, 2)
+
+
 def test_equal_samples_with_other_labels_stay_apart():
     X = np.zeros((6, 2))
     y = np.array([0.0, 1.0, 2.0, 0.0, 1.0, 2.0])

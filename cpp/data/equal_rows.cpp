@@ -15,6 +15,7 @@ constexpr double kWorkOfElement = 2.0; // multiplications that reading one takes
 constexpr index_t kGrain = 256;        // rows that a thread reads at the least
 
 using Hash = std::uint64_t;
+constexpr Hash kLabel = ~Hash{0}; // the place of the label
 
 // What a value adds to the hash of a row. The place of the value is mixed in, so that terms can be
 // added up in any order, and several at a time. (Small integers have their bits at the upper end.)
@@ -63,7 +64,8 @@ std::vector<index_t> first_equal(const View& X, std::span<const double> labels, 
   std::vector<Hash> hash(static_cast<std::size_t>(n));
   parallel_ranges(n, kGrain, threads, [&](index_t begin, index_t end, int) {
     for (index_t i = begin; i < end; ++i)
-      hash[i] = hash_of(X, i) + (labels.empty() ? 0 : term(Hash{0} - 1, bits_of(labels[i])));
+      // Sums of few different terms lie close together: their upper bits are mixed in once more.
+      hash[i] = term(0, hash_of(X, i) + (labels.empty() ? 0 : term(kLabel, bits_of(labels[i]))));
   });
 
   // A table with a place for every row that is the first of its kind, at its hash or after it.

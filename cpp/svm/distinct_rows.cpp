@@ -35,17 +35,33 @@ double DistinctRows::usual_bound() const {
   return n == 0 ? 0.0 : std::sqrt(squares / static_cast<double>(n));
 }
 
+index_t DistinctRows::hard_row(index_t i) const {
+  while (!std::isinf(C_[i])) i = next_[i];
+  return i;
+}
+
+bool DistinctRows::is_full(index_t i, double beta, double scale, bool has_ridge) const {
+  return !has_ridge && std::abs(beta) >= (1.0 - kDust) * scale * bounds_[i];
+}
+
 std::vector<DistinctRows::Part> DistinctRows::parts_of(index_t i, double beta, double scale,
                                                        bool has_ridge) const {
   std::vector<Part> parts;
   std::vector<double> bounds;
+  // A bound that is lost in the sum of the others is one all the same.
+  const bool all_bounded = is_full(i, beta, scale, has_ridge);
   for (index_t row = i; row != kNone; row = next_[row]) {
-    parts.push_back({row, C_[row] / bounds_[i] * beta});
     bounds.push_back(scale * C_[row]);
+    parts.push_back({row,
+                     all_bounded ? std::copysign(bounds.back(), beta) : C_[row] / bounds_[i] * beta,
+                     all_bounded});
   }
-  if (has_ridge) return parts;
+  if (has_ridge || all_bounded) return parts;
   const std::vector<double> filled = filled_up(bounds, std::abs(beta), std::copysign(1.0, beta));
-  for (std::size_t k = 0; k < parts.size(); ++k) parts[k].beta = filled[k];
+  for (std::size_t k = 0; k < parts.size(); ++k) {
+    parts[k].beta = filled[k];
+    parts[k].is_bounded = std::abs(filled[k]) == bounds[k];
+  }
   return parts;
 }
 

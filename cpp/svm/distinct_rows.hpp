@@ -35,14 +35,13 @@ class DistinctRows {
   void divide(index_t i, double beta, double scale, bool has_ridge, Certificate& certificate,
               const Visit& visit) const {
     if (beta == 0.0) return;
-    if (next_[i] == kNone || std::isinf(bounds_[i])) return visit(i, beta);
-    // All but the last are at their bounds.
-    index_t& count = has_ridge ? certificate.n_free : certificate.n_bounded;
-    --count;
+    if (next_[i] == kNone) return visit(i, beta);
+    if (std::isinf(bounds_[i])) return visit(hard_row(i), beta);
+    --(is_full(i, beta, scale, has_ridge) ? certificate.n_bounded : certificate.n_free);
     for (const Part& part : parts_of(i, beta, scale, has_ridge)) {
       if (part.beta == 0.0) continue;
       visit(part.row, part.beta);
-      ++count;
+      ++(part.is_bounded ? certificate.n_bounded : certificate.n_free);
     }
   }
 
@@ -50,9 +49,13 @@ class DistinctRows {
   struct Part {
     index_t row;
     double beta;
+    bool is_bounded = false;
   };
   static constexpr index_t kNone = -1;
 
+  // The first of a chain that has no bound: one before it has weight 0.
+  index_t hard_row(index_t i) const;
+  bool is_full(index_t i, double beta, double scale, bool has_ridge) const;
   std::vector<Part> parts_of(index_t i, double beta, double scale, bool has_ridge) const;
 
   std::span<const double> C_;
