@@ -238,3 +238,10 @@ def test_a_time_limit_is_that_of_all_fits(monkeypatch):
     assert (shares <= 0.1 + 1e-9).all()  # none takes less than its share
     assert model.certificate_.stop_reason == "time_limit"
     assert np.isfinite(model.predict_proba(long[0][:100])).all()
+
+
+@pytest.mark.filterwarnings("ignore::maxmargin.ConvergenceWarning")
+def test_folds_that_take_longer_leave_the_model_its_share(monkeypatch):
+    X, y = blobs()
+    shares = shares_of_time(SVC(probability=True, time_limit=6e-9), X, y, monkeypatch)
+    assert list(shares[1:]) == [0.0, 0.0, 0.0, 0.0, pytest.approx(1e-9)]

@@ -19,17 +19,22 @@ Self = TypeVar("Self", bound="PairwiseSVM")
 
 
 class TimeLeft:
-    """What is left of a time limit, in equal shares for the fits that are still to come."""
+    """What is left of a time limit, in equal shares for the fits that are still to come.
+
+    The last one, the model, has its share of the whole even where the others took longer than
+    theirs: a fit ends a little after its limit, and one without time is no model.
+    """
 
     def __init__(self, seconds: float, n_fits: int) -> None:
         self._end = time.perf_counter() + seconds
         self._n_fits = n_fits
+        self._share_of_last = seconds / n_fits
 
     def share(self) -> float:
         """Return the seconds of the next fit."""
         left = max(0.0, self._end - time.perf_counter()) / self._n_fits
         self._n_fits -= 1
-        return left
+        return left if self._n_fits > 0 else max(left, self._share_of_last)
 
 
 class PairwiseSVM(OneVsOneModel):
