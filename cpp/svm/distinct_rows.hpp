@@ -16,8 +16,8 @@ namespace maxmargin {
 // is then divided among all. The hinge and the insensitive loss leave open how: rows are filled up
 // to their bounds one after the other. With a ridge, alpha_i is in proportion to C_i.
 //
-// Data of few or coarse features are full of repetitions, and the work falls with the square of
-// their share.
+// Data of few or coarse features are full of repetitions. The kernel matrix shrinks with the square
+// of what is left; the time by less where the repeated samples would have been set aside anyway.
 class DistinctRows {
  public:
   // `labels`: empty if there are none. Rows of a kernel matrix are all taken for distinct.
