@@ -9,6 +9,7 @@
 #include "kernel/kernel_matrix.hpp"
 #include "kernel/packed_samples.hpp"
 #include "kernel/row_cache.hpp"
+#include "kernel/set_kernel_rows.hpp"
 #include "kernel/stored_kernel_rows.hpp"
 #include "simd/dispatch.hpp"
 #include "solver/cholesky.hpp"
@@ -146,6 +147,33 @@ template <Real T> py::array relative_errors(const MatrixView& X, const KernelPar
   return to_numpy(samples->rows(segments, 1)->relative_errors());
 }
 
+// The values of all sets of X with the first 64, and out of `coef` their sums; none where the
+// target has no such functions.
+template <Real T>
+py::object set_values(const simd::KernelTable& target, const MatrixView& X, double rate,
+                      const std::vector<double>& coef) {
+  const simd::RealTable<T>& table = simd::real_table<T>(target);
+  if (table.set_block == nullptr || table.set_add == nullptr) return py::none();
+  const std::vector<index_t> rows = identity_order(n_rows(X));
+  const FeatureSets sets(X, rows, 1);
+  SetTable columns;
+  columns.set(sets, std::span(rows).first(std::min(rows.size(), std::size_t{simd::kSetColumns})));
+  const PowersOfDifference<T> powers(rate);
+  simd::SetBlock<T> block;
+  columns.describe(block);
+  sets.describe(rows, block);
+  block.low = powers.low;
+  block.high = powers.high;
+  std::vector<T> values(rows.size() * static_cast<std::size_t>(block.n_columns));
+  std::vector<T*> out;
+  for (const index_t r : rows) out.push_back(values.data() + r * block.n_columns);
+  std::vector<double> sums(static_cast<std::size_t>(block.n_columns), 0.0);
+  table.set_block(block, out.data(), 0);
+  table.set_add(block, coef.data(), sums.data());
+  return py::make_tuple(to_numpy(std::move(values), {n_rows(X), block.n_columns}),
+                        to_numpy(std::move(sums)));
+}
+
 template <Real T>
 py::array_t<T> elementwise(const simd::KernelTable& target, const std::string& function,
                            const Array<T>& x) {
@@ -199,6 +227,13 @@ void bind_internal(py::module_& m) {
   internal.def("relative_errors", [](const py::object& X, const KernelParams& kernel) {
     const MatrixView x = matrix_view(X);
     return is_float32(x) ? relative_errors<float>(x, kernel) : relative_errors<double>(x, kernel);
+  });
+  internal.def("set_values", [](const std::string& target, const py::object& X, double rate,
+                                const std::vector<double>& coef) {
+    const simd::KernelTable& table = simd::table_named(target);
+    const MatrixView x = matrix_view(X);
+    return is_float32(x) ? set_values<float>(table, x, rate, coef)
+                         : set_values<double>(table, x, rate, coef);
   });
   internal.def("elementwise",
                [](const std::string& target, const std::string& f, const py::object& x) {

@@ -217,11 +217,11 @@ void KernelMatrix<T>::add_directly(index_t n_columns, std::span<const index_t> r
   const index_t n = static_cast<index_t>(rows.size());
   rows_computed_ += rows.size();
   kernel.gather(rows);
-  const index_t row_chunk = kernel.row_chunk();
+  const index_t chunk = kernel.add_chunk();
   const auto add = [&](index_t begin, index_t end, int thread) {
-    for (index_t r = 0; r < n; r += row_chunk) {
+    for (index_t r = 0; r < n; r += chunk) {
       control_.poll();
-      kernel.add(r, std::min(row_chunk, n - r), begin, end, coef.data() + r, out + begin, thread);
+      kernel.add(r, std::min(chunk, n - r), begin, end, coef.data() + r, out + begin, thread);
     }
   };
   parallel_ranges(n_columns, kGrain, threads_for(rows.size(), n_columns), add);

@@ -3,6 +3,7 @@
 #include "base/control.hpp"
 #include "base/types.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <span>
@@ -21,6 +22,7 @@ template <Real T> class KernelRows {
   index_t size() const { return size_; } // columns, padding included
   index_t row_chunk() const { return row_chunk_; }
   index_t column_chunk() const { return column_chunk_; }
+  index_t add_chunk() const { return std::max(add_chunk_, row_chunk_); }
   // Multiplications that one kernel value takes on average, before the kernel's own function.
   double products_per_value() const { return products_per_value_; }
 
@@ -49,7 +51,8 @@ template <Real T> class KernelRows {
   // Whether add() is there: sums of kernel values that are never stored.
   virtual bool adds_directly() const { return false; }
   // out[c] += sum_r coef[r] K(query first + r, column begin + c), with the requirements of
-  // evaluate; the sum over r is taken first.
+  // evaluate, but for up to add_chunk rows and any number of columns; the sum over r is taken
+  // first.
   virtual void add(index_t /*first*/, index_t /*n*/, index_t /*begin*/, index_t /*end*/,
                    const double* /*coef*/, double* /*out*/, int /*thread*/) {
     throw std::logic_error("these kernel rows do not add directly");
@@ -73,6 +76,7 @@ template <Real T> class KernelRows {
   index_t size_ = 0;
   index_t row_chunk_ = 1;
   index_t column_chunk_ = 1;
+  index_t add_chunk_ = 0; // less than row_chunk_: the same
   double products_per_value_ = 0.0;
 
  private:

@@ -3,8 +3,11 @@
 #include "kernel/dense_kernel_rows.hpp"
 #include "kernel/kernel_function.hpp"
 #include "kernel/precomputed_kernel_rows.hpp"
+#include "kernel/set_kernel_rows.hpp"
 #include "kernel/sparse_kernel_rows.hpp"
 #include "simd/dispatch.hpp"
+
+#include <cmath>
 
 namespace maxmargin {
 namespace {
@@ -23,6 +26,15 @@ struct SegmentOrder {
   std::vector<index_t> rows;
   std::vector<index_t> begin;
 };
+
+// The packed rows of some segments.
+std::vector<index_t> columns_of(std::span<const index_t> segments,
+                                const std::vector<index_t>& begin) {
+  std::vector<index_t> columns;
+  for (const index_t s : segments)
+    for (index_t i = begin[s]; i < begin[s + 1]; ++i) columns.push_back(i);
+  return columns;
+}
 
 template <Real T> class PackedDenseSamples final : public PackedSamples<T> {
  public:
@@ -55,16 +67,31 @@ template <Real T> class PackedSparseSamples final : public PackedSamples<T> {
 
   std::unique_ptr<KernelRows<T>> rows(std::span<const index_t> segments,
                                       int threads) const override {
-    std::vector<index_t> columns;
-    for (const index_t s : segments)
-      for (index_t i = begin_[s]; i < begin_[s + 1]; ++i) columns.push_back(i);
-    return std::make_unique<SparseKernelRows<T>>(packed_, std::move(columns), threads, epilogue_);
+    return std::make_unique<SparseKernelRows<T>>(packed_, columns_of(segments, begin_), threads,
+                                                 epilogue_);
   }
 
  private:
   std::vector<index_t> begin_;
   simd::Epilogue<T> epilogue_;
   PackedCsr<T> packed_;
+};
+
+template <Real T> class PackedSetSamples final : public PackedSamples<T> {
+ public:
+  PackedSetSamples(const PackingPlan& plan, const SegmentOrder& order, int threads)
+      : begin_(order.begin), sets_(plan.X, order.rows, threads), powers_(plan.rate_of_difference) {}
+
+  std::unique_ptr<KernelRows<T>> rows(std::span<const index_t> segments,
+                                      int threads) const override {
+    return std::make_unique<SetKernelRows<T>>(sets_, columns_of(segments, begin_), threads,
+                                              powers_);
+  }
+
+ private:
+  std::vector<index_t> begin_;
+  FeatureSets sets_;
+  PowersOfDifference<T> powers_;
 };
 
 // The segments' columns of a kernel matrix; nothing is packed.
@@ -97,7 +124,13 @@ PackingPlan::PackingPlan(const MatrixView& samples, const KernelParams& params, 
   const bool may_centre =
       is_translation_invariant(params) || (sums_to_zero && params.type == KernelType::linear);
   scaling = scaling_of(samples, !is_sparse && may_centre, threads);
-  if (is_sparse) order = FeatureOrder(samples);
+  if (!is_sparse) return;
+  order = FeatureOrder(samples);
+  if (SetKernelRows<double>::are_there() && maxmargin::rate_of_difference(params, 1.0) > 0.0) {
+    const double value = FeatureSets::common_value(samples, threads);
+    rate_of_difference = maxmargin::rate_of_difference(params, value);
+    if (!std::isfinite(rate_of_difference)) rate_of_difference = 0.0;
+  }
 }
 
 double PackingPlan::products_per_value() const {
@@ -136,6 +169,8 @@ std::unique_ptr<PackedSamples<T>> pack_samples(const PackingPlan& plan,
                                                int threads, Control& control) {
   SegmentOrder order(segments);
   if (plan.is_precomputed()) return std::make_unique<PrecomputedSamples<T>>(plan, std::move(order));
+  if (plan.rate_of_difference > 0.0)
+    return std::make_unique<PackedSetSamples<T>>(plan, order, threads);
   if (plan.is_sparse) return std::make_unique<PackedSparseSamples<T>>(plan, order, threads);
   return std::make_unique<PackedDenseSamples<T>>(plan, order, threads, control);
 }

@@ -39,6 +39,8 @@ struct PackingPlan {
   bool is_sparse = false;
   Scaling scaling;
   FeatureOrder order; // of sparse ones
+  // Of samples that are sets of features, to a kernel of their difference; else 0.
+  double rate_of_difference = 0.0;
 };
 
 // Samples packed once, for any number of KernelRows over subsets of them. Rows are packed in

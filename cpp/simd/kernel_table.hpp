@@ -2,6 +2,8 @@
 
 #include "base/types.hpp"
 
+#include <cstdint>
+
 namespace maxmargin::simd {
 
 // What two numbers x and z of a feature contribute to the product of two rows:
@@ -85,6 +87,29 @@ template <Real T> struct SparseBlock {
   Epilogue<T> epilogue;
 };
 
+// Rows whose non-zeros are all one number, as the sets of the features that they have. With a
+// kernel that is the exponential of a sum over features, the value of two rows is a power of their
+// difference, the number of features that one of them has and the other has not:
+//
+//   value = low[difference % 16] * high[difference / 16]
+//
+// Line k of the table has 2 in the byte of every column that has feature k, else 0, so that
+// difference = |column| + |row| - sum of the lines of the row's features, in bytes.
+inline constexpr index_t kSetColumns = 64;
+inline constexpr index_t kLargestSet = 127;
+
+template <Real T> struct SetBlock {
+  const std::uint8_t* table = nullptr;
+  const std::uint8_t* column_sizes = nullptr; // kSetColumns of them
+  index_t n_columns = 0;                      // a multiple of kLane<T>, at most kSetColumns
+  const std::uint16_t* features = nullptr;
+  const std::int64_t* begin = nullptr; // of each row's features, and one more
+  const index_t* rows = nullptr;       // the rows to evaluate
+  index_t n_rows = 0;
+  const T* low = nullptr; // 16 of each
+  const T* high = nullptr;
+};
+
 // The ends of the optimality interval over a set of variables: up = max -gradient over those that
 // may grow, first met at index i; low = min -gradient over those that may fall. n == 0 or no
 // candidate: -inf, +inf, i = -1.
@@ -114,6 +139,10 @@ template <Real T> struct RealTable {
   // out[c] += sum_r coef[r] K(query r, rows[c]), summed in float64 without storing the values; coef
   // has kSparseQueries numbers.
   void (*sparse_add)(const SparseBlock<T>&, const double* coef, double* out) = nullptr;
+  // out[r][column + c] = the value of rows[r] and column c; and out[c] += sum_r coef[r] value of
+  // both, summed in float64. Null where the instruction set has no fast table look-up.
+  void (*set_block)(const SetBlock<T>&, T* const* out, index_t column) = nullptr;
+  void (*set_add)(const SetBlock<T>&, const double* coef, double* out) = nullptr;
   // tail[(columns[k] - begin) * kSparseQueries] += what x and values[k] contribute, for the first
   // of the n ascending columns, up to `end`: one feature of one query against the rows that have
   // the feature. Returns how many.

@@ -5,6 +5,7 @@
 #include "simd/block.inc.hpp"
 #include "simd/kernel_table.hpp"
 #include "simd/selection.inc.hpp"
+#include "simd/sets.inc.hpp"
 #include "simd/vec_math.hpp"
 #include "simd/vector_ops.inc.hpp"
 
@@ -18,6 +19,10 @@ template <Real T> constexpr RealTable<T> real_table() {
   table.sparse_block = sparse_block<T>;
   table.sparse_parts = kSparseParts;
   table.sparse_add = sparse_add<T>;
+#ifdef __AVX512BW__
+  table.set_block = set_block<T>;
+  table.set_add = set_add<T>;
+#endif
   table.scatter = scatter<T>;
   table.panel_half_norms = panel_half_norms<T>;
   table.sparse_half_norm = sparse_half_norm<T>;

@@ -100,6 +100,28 @@ template <Real T> void sparse_add(const SparseBlock<T>& block, const double* coe
   }
 }
 
+template <Real T> T set_value(const SetBlock<T>& block, index_t r, index_t c) {
+  const std::int64_t begin = block.begin[block.rows[r]], end = block.begin[block.rows[r] + 1];
+  index_t difference = block.column_sizes[c] + (end - begin);
+  for (std::int64_t k = begin; k < end; ++k)
+    difference -= block.table[kSetColumns * index_t{block.features[k]} + c];
+  return block.low[difference % 16] * block.high[difference / 16];
+}
+
+template <Real T> void set_block(const SetBlock<T>& block, T* const* out, index_t column) {
+  for (index_t r = 0; r < block.n_rows; ++r)
+    for (index_t c = 0; c < block.n_columns; ++c) out[r][column + c] = set_value(block, r, c);
+}
+
+template <Real T> void set_add(const SetBlock<T>& block, const double* coef, double* out) {
+  for (index_t c = 0; c < block.n_columns; ++c) {
+    double sum = 0;
+    for (index_t r = 0; r < block.n_rows; ++r)
+      sum += coef[r] * static_cast<double>(set_value(block, r, c));
+    out[c] += sum;
+  }
+}
+
 template <Real T>
 index_t scatter(Pairing pairing, T x, const T* values, const std::int32_t* columns, index_t n,
                 std::int32_t begin, std::int32_t end, T* tail) {
@@ -237,6 +259,8 @@ template <Real T> constexpr RealTable<T> real_table() {
   table.dense_block = dense_block<T>;
   table.sparse_block = sparse_block<T>;
   table.sparse_add = sparse_add<T>;
+  table.set_block = set_block<T>;
+  table.set_add = set_add<T>;
   table.scatter = scatter<T>;
   table.panel_half_norms = panel_half_norms<T>;
   table.sparse_half_norm = sparse_half_norm<T>;
