@@ -38,6 +38,7 @@ template <Real T> class KernelMatrix {
   void set_ridge(std::vector<double> ridge);
 
   index_t size() const { return is_twofold() ? 2 * n_columns() : n_columns(); }
+  int threads() const { return threads_; }
   // Whether computing a value again costs more than fetching it from main memory.
   bool is_dear() const { return rows().products_per_value() >= kCheapProducts; }
   // Whether every row, once computed, stays.

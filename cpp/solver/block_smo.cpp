@@ -326,7 +326,7 @@ template <Real T> class BlockSmo {
       if (is_unbounded_ || done < most || solution.n_iter >= max_iter_) return;
       control_.poll();
       if (!may_use_newton || steps < patience) continue;
-      may_use_newton = newton_.take(block_);
+      may_use_newton = newton_.take(block_, kernel_.threads());
       solution.n_iter += may_use_newton;
       steps = 0;
       patience = patience_of_pairs();

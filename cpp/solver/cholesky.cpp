@@ -1,5 +1,6 @@
 #include "solver/cholesky.hpp"
 
+#include "base/parallel.hpp"
 #include "base/random.hpp"
 #include "data/packed_dense.hpp"
 #include "simd/dispatch.hpp"
@@ -11,6 +12,7 @@ namespace maxmargin {
 namespace {
 
 constexpr index_t kBlock = 64; // columns factored at a time; the rest is products of blocks
+constexpr index_t kRowsAtOnce = 32; // of the triangle below them, by one thread
 
 const simd::RealTable<double>& table() {
   return simd::real_table<double>(simd::active_table());
@@ -18,7 +20,7 @@ const simd::RealTable<double>& table() {
 
 } // namespace
 
-bool Cholesky::factor(const double* matrix, index_t n, index_t stride, double ridge) {
+bool Cholesky::factor(const double* matrix, index_t n, index_t stride, double ridge, int threads) {
   n_ = n;
   stride_ = round_up(n, kLane<double>);
   factor_.resize_discard(n * stride_);
@@ -29,8 +31,10 @@ bool Cholesky::factor(const double* matrix, index_t n, index_t stride, double ri
   for (index_t first = 0; first < n; first += kBlock) {
     const index_t size = std::min(kBlock, n - first);
     if (!factor_diagonal(first, size, ridge)) return false;
-    solve_below(first, size);
-    update_trailing(first, size);
+    const double below = static_cast<double>(n - first - size);
+    const int team = thread_count_for(threads, below * below * static_cast<double>(size));
+    solve_below(first, size, team);
+    update_trailing(first, size, team);
   }
   return true;
 }
@@ -50,14 +54,17 @@ bool Cholesky::factor_diagonal(index_t first, index_t size, double ridge) {
 }
 
 // The rows below the diagonal block: X L' = A.
-void Cholesky::solve_below(index_t first, index_t size) {
-  for (index_t i = first + size; i < n_; ++i)
-    for (index_t j = first; j < first + size; ++j)
-      at(i, j) = (at(i, j) - table().dot(&at(i, first), &at(j, first), j - first)) / at(j, j);
+void Cholesky::solve_below(index_t first, index_t size, int threads) {
+  const index_t n_rows = n_ - first - size;
+  parallel_ranges(n_rows, kRowsAtOnce, threads, [&](index_t begin, index_t end, int) {
+    for (index_t i = first + size + begin; i < first + size + end; ++i)
+      for (index_t j = first; j < first + size; ++j)
+        at(i, j) = (at(i, j) - table().dot(&at(i, first), &at(j, first), j - first)) / at(j, j);
+  });
 }
 
 // A -= X X' for the rows and columns after the block, by the kernel blocks of the linear kernel.
-void Cholesky::update_trailing(index_t first, index_t size) {
+void Cholesky::update_trailing(index_t first, index_t size, int threads) {
   const index_t begin = first + size, n_rows = n_ - begin;
   if (n_rows == 0) return;
   std::vector<double> block(static_cast<std::size_t>(n_rows * size));
@@ -73,10 +80,15 @@ void Cholesky::update_trailing(index_t first, index_t size) {
 
   const index_t chunk = 4 * table().tile_rows;
   const index_t width = round_up(n_rows, kLane<double>);
-  products_.resize_discard(chunk * width);
-  std::vector<double*> out;
-  for (index_t r = 0; r < chunk; ++r) out.push_back(products_.data() + r * width);
-  for (index_t row = 0; row < n_rows; row += chunk) {
+  products_.resize(static_cast<std::size_t>(threads));
+  const index_t n_chunks = (n_rows + chunk - 1) / chunk;
+  // The last rows, which are the longest, first.
+  parallel_for(n_chunks, threads, [&](index_t task, int thread) {
+    const index_t row = (n_chunks - 1 - task) * chunk;
+    AlignedBuffer<double>& products = products_[thread];
+    products.resize_discard(chunk * width);
+    std::vector<double*> out;
+    for (index_t r = 0; r < chunk; ++r) out.push_back(products.data() + r * width);
     simd::DenseBlock<double> b;
     b.queries = queries.values_from(row);
     b.query_half_norms = queries.half_norms_from(row);
@@ -88,16 +100,31 @@ void Cholesky::update_trailing(index_t first, index_t size) {
     table().dense_block(b);
     for (index_t r = 0; r < b.n_queries; ++r)
       table().axpy(-1.0, out[r], &at(begin + row + r, begin), row + r + 1);
-  }
+  });
 }
 
 void Cholesky::solve(std::vector<double>& b) const {
+  solve_together({&b, 1});
+}
+
+void Cholesky::solve(std::span<std::vector<double>> bs, int threads) const {
+  const std::size_t n_parts = static_cast<std::size_t>(threads);
+  parallel_for(threads, threads, [&](index_t part, int) {
+    const std::size_t begin = static_cast<std::size_t>(part) * bs.size() / n_parts;
+    const std::size_t end = static_cast<std::size_t>(part + 1) * bs.size() / n_parts;
+    solve_together(bs.subspan(begin, end - begin));
+  });
+}
+
+void Cholesky::solve_together(std::span<std::vector<double>> bs) const {
   for (index_t i = 0; i < n_; ++i)
-    b[i] = (b[i] - table().dot(factor_.data() + i * stride_, b.data(), i)) / at(i, i);
-  for (index_t i = n_ - 1; i >= 0; --i) {
-    b[i] /= at(i, i);
-    table().axpy(-b[i], factor_.data() + i * stride_, b.data(), i);
-  }
+    for (std::vector<double>& b : bs)
+      b[i] = (b[i] - table().dot(factor_.data() + i * stride_, b.data(), i)) / at(i, i);
+  for (index_t i = n_ - 1; i >= 0; --i)
+    for (std::vector<double>& b : bs) {
+      b[i] /= at(i, i);
+      table().axpy(-b[i], factor_.data() + i * stride_, b.data(), i);
+    }
 }
 
 } // namespace maxmargin

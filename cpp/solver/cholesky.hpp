@@ -2,6 +2,7 @@
 
 #include "base/aligned_buffer.hpp"
 
+#include <span>
 #include <vector>
 
 namespace maxmargin {
@@ -12,22 +13,25 @@ class Cholesky {
   // Factors the n x n matrix whose row i begins at matrix + i * stride; only the lower triangle is
   // read. A pivot that is not above the ridge ends the work: returns false, and solve() must not be
   // called.
-  bool factor(const double* matrix, index_t n, index_t stride, double ridge);
+  bool factor(const double* matrix, index_t n, index_t stride, double ridge, int threads = 1);
 
   // b becomes x. Requires b.size() == n.
   void solve(std::vector<double>& b) const;
+  // Every b becomes its x, as by itself; the factor is read once for several.
+  void solve(std::span<std::vector<double>> bs, int threads) const;
 
  private:
   bool factor_diagonal(index_t first, index_t size, double ridge);
-  void solve_below(index_t first, index_t size);
-  void update_trailing(index_t first, index_t size);
+  void solve_below(index_t first, index_t size, int threads);
+  void update_trailing(index_t first, index_t size, int threads);
+  void solve_together(std::span<std::vector<double>> bs) const;
   double& at(index_t i, index_t j) { return factor_[i * stride_ + j]; }
   double at(index_t i, index_t j) const { return factor_[i * stride_ + j]; }
 
   index_t n_ = 0;
   index_t stride_ = 0;
   AlignedBuffer<double> factor_; // lower triangle, row by row
-  AlignedBuffer<double> products_;
+  std::vector<AlignedBuffer<double>> products_; // by thread
 };
 
 } // namespace maxmargin

@@ -12,7 +12,8 @@ namespace {
 // Keep equal rows from breaking the factorisation; the first that does is taken.
 constexpr double kRelativeRidges[] = {1e-11, 1e-9, 1e-7};
 constexpr std::size_t kMostHeld = 128;
-constexpr index_t kMostFree = 4096; // beyond, a factorisation would take a second
+constexpr std::size_t kColumnsAtOnce = 16; // which take hardly longer than one
+constexpr index_t kMostFree = 4096;        // beyond, a factorisation would take a second
 constexpr double kProductsPerPairStep =
     50.0; // and variable of the block, at a factorisation's speed
 
@@ -49,7 +50,8 @@ index_t NewtonStep::cost_in_pair_steps(const BlockVariables& block) {
                               (kProductsPerPairStep * static_cast<double>(block.n)));
 }
 
-template <Real T> bool NewtonStep::take(BlockProblem<T>& block) {
+template <Real T> bool NewtonStep::take(BlockProblem<T>& block, int threads) {
+  threads_ = threads;
   if (!factor(block)) return false;
   const std::size_t n = free_.size();
   Vector step(n, 0.0), target;
@@ -59,22 +61,21 @@ template <Real T> bool NewtonStep::take(BlockProblem<T>& block) {
     std::size_t blocking = n;
     for (std::size_t k = 0; k < n; ++k) {
       if (is_held_[k]) continue;
-      const index_t t = free_[k];
-      const double move = target[k] - step[k];
-      const double bound = move > 0.0 ? block.upper[t] : block.lower[t];
-      const double room = bound - (block.beta[t] + step[k]);
-      if (std::abs(move) * share > std::abs(room)) {
-        share = std::abs(room / move);
+      const double move = std::abs(target[k] - step[k]);
+      const double room = room_towards(block, k, step, target);
+      if (move * share > room) {
+        share = room / move;
         blocking = k;
       }
     }
     for (std::size_t k = 0; k < n; ++k)
       if (!is_held_[k]) step[k] += share * (target[k] - step[k]);
     if (blocking == n || held_.size() == kMostHeld) break;
+    if (!solved_.contains(blocking)) solve_columns(block, blocking, step, target);
     const index_t t = free_[blocking];
     const bool rises = target[blocking] > step[blocking];
     step[blocking] = (rises ? block.upper[t] : block.lower[t]) - block.beta[t];
-    hold(static_cast<index_t>(blocking), step[blocking]);
+    hold(blocking, step[blocking]);
   }
   if (std::all_of(step.begin(), step.end(), [](double d) { return d == 0.0; })) return false;
   settle(block, step);
@@ -86,6 +87,14 @@ template <Real T> bool NewtonStep::take(BlockProblem<T>& block) {
   if (!(slope < 0.0)) return false;
   apply(block, step);
   return true;
+}
+
+// How far the free variable k may go on towards its target.
+double NewtonStep::room_towards(const BlockVariables& block, std::size_t k, const Vector& step,
+                                const Vector& target) const {
+  const index_t t = free_[k];
+  const double bound = target[k] > step[k] ? block.upper[t] : block.lower[t];
+  return std::abs(bound - (block.beta[t] + step[k]));
 }
 
 template <Real T> bool NewtonStep::factor(const BlockProblem<T>& block) {
@@ -108,7 +117,7 @@ template <Real T> bool NewtonStep::factor(const BlockProblem<T>& block) {
     largest = std::max(largest, static_cast<double>(row[free_[i]]));
   }
   const auto succeeds = [&](double ridge) {
-    return cholesky_.factor(free_kernel_.data(), n, n, ridge * largest);
+    return cholesky_.factor(free_kernel_.data(), n, n, ridge * largest, threads_);
   };
   if (!std::ranges::any_of(kRelativeRidges, succeeds)) return false;
   unconstrained_.clear();
@@ -118,11 +127,13 @@ template <Real T> bool NewtonStep::factor(const BlockProblem<T>& block) {
   held_at_.clear();
   is_held_.assign(free_.size(), 0);
   columns_.clear();
+  column_sums_.clear();
+  solved_.clear();
   for (const Group& group : groups_) {
     Vector column(free_.size(), 0.0);
     std::fill(column.begin() + group.begin, column.begin() + group.end, 1.0);
     cholesky_.solve(column);
-    columns_.push_back(std::move(column));
+    add_column(std::move(column));
   }
   return true;
 }
@@ -131,13 +142,40 @@ double NewtonStep::sum_over(const Group& group, const Vector& v) const {
   return std::accumulate(v.begin() + group.begin, v.begin() + group.end, 0.0);
 }
 
-void NewtonStep::hold(index_t k, double at) {
-  held_.push_back(k);
+// The columns of K_FF^-1 for the blocking variable and for those that seem to come next: one pass
+// over the factor serves them all.
+void NewtonStep::solve_columns(const BlockVariables& block, std::size_t blocking,
+                               const Vector& step, const Vector& target) {
+  std::vector<std::pair<double, std::size_t>> next; // by the share of their way that they may go
+  for (std::size_t k = 0; k < free_.size(); ++k) {
+    const double move = std::abs(target[k] - step[k]);
+    const double room = room_towards(block, k, step, target);
+    if (k != blocking && !is_held_[k] && !solved_.contains(k) && move > room)
+      next.push_back({room / move, k});
+  }
+  const std::size_t n_next = std::min(kColumnsAtOnce - 1, next.size());
+  std::partial_sort(next.begin(), next.begin() + static_cast<index_t>(n_next), next.end());
+  next.resize(n_next);
+  next.push_back({0.0, blocking});
+  std::vector<Vector> columns(next.size(), Vector(free_.size(), 0.0));
+  for (std::size_t c = 0; c < next.size(); ++c) columns[c][next[c].second] = 1.0;
+  cholesky_.solve(columns, threads_);
+  for (std::size_t c = 0; c < next.size(); ++c)
+    solved_.emplace(next[c].second, std::move(columns[c]));
+}
+
+void NewtonStep::hold(std::size_t k, double at) {
+  held_.push_back(static_cast<index_t>(k));
   held_at_.push_back(at);
   is_held_[k] = 1;
-  Vector column(free_.size(), 0.0);
-  column[k] = 1.0;
-  cholesky_.solve(column);
+  add_column(std::move(solved_.at(k)));
+  solved_.erase(k);
+}
+
+void NewtonStep::add_column(Vector column) {
+  Vector sums;
+  for (const Group& group : groups_) sums.push_back(sum_over(group, column));
+  column_sums_.push_back(std::move(sums));
   columns_.push_back(std::move(column));
 }
 
@@ -147,7 +185,7 @@ bool NewtonStep::find_target(Vector& target) const {
   std::vector<Vector> A(n, Vector(n));
   Vector nu(n);
   for (std::size_t g = 0; g < n_groups; ++g) {
-    for (std::size_t j = 0; j < n; ++j) A[g][j] = sum_over(groups_[g], columns_[j]);
+    for (std::size_t j = 0; j < n; ++j) A[g][j] = column_sums_[j][g];
     nu[g] = sum_over(groups_[g], unconstrained_);
   }
   for (std::size_t i = n_groups; i < n; ++i) {
@@ -157,8 +195,9 @@ bool NewtonStep::find_target(Vector& target) const {
   }
   if (!solve_small(std::move(A), nu)) return false;
   target = unconstrained_;
+  const auto axpy = simd::real_table<double>(simd::active_table()).axpy;
   for (std::size_t j = 0; j < n; ++j)
-    for (std::size_t k = 0; k < target.size(); ++k) target[k] -= nu[j] * columns_[j][k];
+    axpy(-nu[j], columns_[j].data(), target.data(), static_cast<index_t>(target.size()));
   // Exactly on the constraints, which an ill-conditioned K_FF leaves a little.
   for (std::size_t i = 0; i < held_.size(); ++i) target[held_[i]] = held_at_[i];
   for (const Group& group : groups_) {
@@ -216,7 +255,7 @@ template <Real T> void NewtonStep::apply(BlockProblem<T>& block, const Vector& s
                 0, block.n);
 }
 
-template bool NewtonStep::take(BlockProblem<float>&);
-template bool NewtonStep::take(BlockProblem<double>&);
+template bool NewtonStep::take(BlockProblem<float>&, int);
+template bool NewtonStep::take(BlockProblem<double>&, int);
 
 } // namespace maxmargin

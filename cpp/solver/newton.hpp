@@ -3,6 +3,7 @@
 #include "solver/cholesky.hpp"
 #include "solver/inner_smo.hpp"
 
+#include <map>
 #include <vector>
 
 namespace maxmargin {
@@ -22,7 +23,7 @@ class NewtonStep {
   // Moves the free variables to the minimum over them, or to that of the face reached after adding
   // bounds one by one, up to a limit. Never raises the objective. Updates beta and gradient of the
   // block. Returns false when nothing moved.
-  template <Real T> bool take(BlockProblem<T>& block);
+  template <Real T> bool take(BlockProblem<T>& block, int threads);
 
   // The number of pair steps on the block that cost about as much as a Newton step.
   static index_t cost_in_pair_steps(const BlockVariables& block);
@@ -32,7 +33,12 @@ class NewtonStep {
 
   template <Real T> bool factor(const BlockProblem<T>& block);
   bool find_target(Vector& target) const;
-  void hold(index_t k, double at);
+  double room_towards(const BlockVariables& block, std::size_t k, const Vector& step,
+                      const Vector& target) const;
+  void solve_columns(const BlockVariables& block, std::size_t blocking, const Vector& step,
+                     const Vector& target);
+  void hold(std::size_t k, double at);
+  void add_column(Vector column);
   void settle(const BlockVariables& block, Vector& step) const;
   void balance(const BlockVariables& block, Vector& step) const;
   double sum_over(const Group& group, const Vector& v) const;
@@ -42,8 +48,11 @@ class NewtonStep {
   std::vector<Group> groups_; // of the free variables, none empty
   AlignedBuffer<double> free_kernel_;
   Cholesky cholesky_;
-  Vector unconstrained_;        // K_FF^-1 (-gradient_F)
-  std::vector<Vector> columns_; // of Z
+  Vector unconstrained_;                 // K_FF^-1 (-gradient_F)
+  std::vector<Vector> columns_;          // of Z
+  std::vector<Vector> column_sums_;      // over every group
+  std::map<std::size_t, Vector> solved_; // columns of K_FF^-1 for variables that may come to D
+  int threads_ = 1;
   std::vector<index_t> held_;   // D, as numbers in free_
   std::vector<double> held_at_; // the step that takes each to its bound
   std::vector<char> is_held_;
