@@ -16,8 +16,9 @@
 namespace maxmargin {
 namespace {
 
-// Pairs of classes with fewer rows than this are trained side by side, one thread each; larger ones
-// one after the other with all threads, since then the work inside a pair divides well.
+// Pairs of classes with fewer rows than this are trained side by side, one thread each. Larger ones
+// are where no pair has more than a thread's share of all their work, else one after the other with
+// all threads.
 constexpr index_t kSmallPair = 6000;
 
 // Pairs of no more rows may have their whole kernel matrix computed beforehand. With the matrices
@@ -32,7 +33,7 @@ constexpr double kWorthStoring = 32.0; // products; cheaper values are computed 
 constexpr double kTightTol = 1e-4;
 
 // Multiplications that all kernel values take as long as: less, if little, than a fit.
-double work_of(const MatrixView& X) {
+double work_of_all(const MatrixView& X) {
   const auto n = static_cast<double>(n_rows(X));
   return n * (static_cast<double>(n_stored(X)) + n * kFunctionProducts);
 }
@@ -57,7 +58,7 @@ class OneVsOne {
            Control& control)
       : X_(X), y_(y), options_(options), control_(control),
         has_ridge_(options.loss == Loss::squared_hinge || std::isinf(*std::ranges::max_element(C))),
-        threads_(thread_count_for(options.threads, work_of(X))),
+        threads_(thread_count_for(options.threads, work_of_all(X))),
         distinct_(X, std::vector<double>(y.begin(), y.end()), C, kernel, threads_),
         samples_(X, members_of(y, n_classes, distinct_.bounds()), kernel, true, threads_, control) {
     for (index_t a = 0; a < n_classes; ++a)
@@ -76,22 +77,25 @@ class OneVsOne {
   SvcFit run() {
     std::vector<Machine> machines(pairs_.size());
     const index_t n_pairs = static_cast<index_t>(pairs_.size());
-    const bool side_by_side = n_pairs >= 2 * threads_ && largest_pair() < kSmallPair;
+    const bool side_by_side =
+        n_pairs >= 2 * threads_ && (largest_pair() < kSmallPair || divides_well());
     const int outer = side_by_side ? threads_ : 1;
     const int inner = side_by_side ? 1 : threads_;
-    // The first pair tells how many of the kernel rows the others will ask for.
-    machines[0] = train(pairs_[0], options_.cache_bytes, threads_, nullptr);
-    const double rows_share = static_cast<double>(machines[0].certificate.kernel_rows) /
-                              static_cast<double>(machines[0].beta.size());
-    const bool stores_all = !has_ridge_ && n_pairs >= kFewestStored &&
-                            largest_pair() < kSmallPair && rows_share > kWorthAllRows &&
-                            samples_.products_per_value() > kWorthStoring && diagonals_fit();
+    const bool may_store = !has_ridge_ && n_pairs >= kFewestStored && largest_pair() < kSmallPair &&
+                           samples_.products_per_value() > kWorthStoring && diagonals_fit();
+    bool stores_all = false;
+    if (may_store) { // the first pair tells how many of the kernel rows the others will ask for
+      machines[0] = train(pairs_[0], options_.cache_bytes, threads_, nullptr);
+      stores_all = static_cast<double>(machines[0].certificate.kernel_rows) >
+                   kWorthAllRows * static_cast<double>(machines[0].beta.size());
+    }
     std::vector<KernelOptions::Memory> memory(static_cast<std::size_t>(outer));
-    parallel_for(n_pairs - 1, outer, [&](index_t p, int thread) {
-      const Pair& pair = pairs_[p + 1];
+    const std::vector<index_t> order = order_of_pairs(may_store ? 1 : 0, outer);
+    parallel_for(static_cast<index_t>(order.size()), outer, [&](index_t task, int thread) {
+      const Pair& pair = pairs_[order[task]];
       const bool is_stored = stores_all && n_columns(pair) <= kLargestStored;
-      machines[p + 1] = train(pair, options_.cache_bytes / static_cast<std::size_t>(outer), inner,
-                              is_stored ? &memory[thread] : nullptr);
+      machines[order[task]] = train(pair, options_.cache_bytes / static_cast<std::size_t>(outer),
+                                    inner, is_stored ? &memory[thread] : nullptr);
     });
     machines[0].certificate.kernel_values += samples_.shared_values();
     return assemble(machines);
@@ -106,6 +110,32 @@ class OneVsOne {
     index_t largest = 0;
     for (const Pair& pair : pairs_) largest = std::max(largest, n_columns(pair));
     return largest;
+  }
+
+  // About how the work for a pair compares with that for others.
+  double work_of(const Pair& pair) const {
+    const double n = static_cast<double>(n_columns(pair));
+    return n * n;
+  }
+
+  bool divides_well() const {
+    double largest = 0.0, sum = 0.0;
+    for (const Pair& pair : pairs_) {
+      largest = std::max(largest, work_of(pair));
+      sum += work_of(pair);
+    }
+    return largest * threads_ <= sum;
+  }
+
+  // The pairs from `first` on; where threads share them, the largest first, lest one be left alone
+  // with it.
+  std::vector<index_t> order_of_pairs(index_t first, int threads) const {
+    std::vector<index_t> order;
+    for (index_t p = first; p < static_cast<index_t>(pairs_.size()); ++p) order.push_back(p);
+    if (threads > 1)
+      std::ranges::stable_sort(
+          order, [&](index_t a, index_t b) { return work_of(pairs_[a]) > work_of(pairs_[b]); });
+    return order;
   }
 
   bool diagonals_fit() const {
