@@ -215,13 +215,15 @@ def variables(rng, n):
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_selection_is_the_definition(target):
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_selection_is_the_definition(target, dtype):
     rng = np.random.default_rng(5)
     for _ in range(200):
-        n = 8 * int(rng.integers(1, 9))
+        n = 16 * int(rng.integers(1, 9))
         beta, gradient, lower, upper = variables(rng, n)
+        box = (beta, gradient, lower, upper)
         may_grow, may_fall = beta < upper, beta > lower
-        i, up, low = internal.select_first(target, beta, gradient, lower, upper)
+        i, up, low = internal.select_first(target, *box)
         assert low == np.min(-gradient, initial=np.inf, where=may_fall)
         assert up == np.max(-gradient, initial=-np.inf, where=may_grow)
         if not may_grow.any():
@@ -230,38 +232,44 @@ def test_selection_is_the_definition(target):
         assert i == np.flatnonzero(may_grow & (-gradient == up))[0]
 
         for above, below in ((0.0, 0.0), (1.0, -1.0), (-np.inf, np.inf), (9.0, -9.0)):
-            found = internal.find_violators(target, beta, gradient, lower, upper, above, below)
+            found = internal.find_violators(target, *box, above, below)
             wanted = (may_grow & (-gradient > above)) | (may_fall & (-gradient < below))
             assert found.tolist() == np.flatnonzero(wanted).tolist()
 
         root = rng.normal(size=(n, 3))
-        K = root @ root.T
-        diagonal = np.diagonal(K).copy()
-        j = internal.select_second(
-            target, beta, gradient, lower, upper, diagonal, np.ascontiguousarray(K[i]), i, up
-        )
-        slope, curvature = up + gradient, diagonal[i] + diagonal - 2 * K[i]
+        K = (root @ root.T).astype(dtype)
+        diagonal, row_i = np.diagonal(K).copy(), np.ascontiguousarray(K[i])
+        some = int(rng.integers(i + 1, n + 1))  # those after may be another group's
+        j = internal.select_second(target, *box, diagonal, row_i, i, up, low, some)
+        slope, curvature = up + gradient, diagonal[i] + diagonal - 2 * K[i].astype(np.float64)
         curvature[curvature <= 0] = 1e-12
-        gain = np.where(may_fall & (slope > 0), slope**2 / curvature, -np.inf)
+        gain = np.where(may_fall & (slope > 0), slope**2 / curvature, -np.inf)[:some]
         if np.isneginf(gain).all():
             assert j == -1
         else:
-            assert gain[j] >= gain.max() * (1 - 1e-9)
-        row_i, row_j = np.ascontiguousarray(K[i]), np.ascontiguousarray(K[j])
-        moved = gradient + 0.25 * (row_i - row_j)
-        ends = internal.update_pair(target, beta, gradient, lower, upper, row_i, row_j, 0.25)
+            # Differences of nearly equal numbers are what rounding leaves of them.
+            assert gain[j] >= gain.max() * (1 - 1e-9) or curvature[j] < 100 * np.finfo(dtype).eps
+        row_j = np.ascontiguousarray(K[j])
+        moved = gradient + 0.25 * (row_i.astype(np.float64) - row_j)
+        *ends, gradient = internal.update_pair(target, *box, row_i, row_j, 0.25)
         np.testing.assert_allclose(gradient, moved, rtol=1e-14, atol=1e-14)
-        assert ends == internal.select_first(target, beta, gradient, lower, upper)
+        assert tuple(ends) == internal.select_first(target, beta, gradient, lower, upper)
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_among_equals_the_first_is_selected(target):
-    beta, lower, upper = np.zeros(24), np.full(24, -1.0), np.ones(24)
-    gradient = np.zeros(24)
-    gradient[[5, 11, 14]] = -1.0
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_among_equals_the_first_is_selected(target, dtype):
+    n = 48
+    beta, lower, upper = np.zeros(n), np.full(n, -1.0), np.ones(n)
+    gradient = np.zeros(n)
+    gradient[[5, 11, 14, 37]] = -1.0
     assert internal.select_first(target, beta, gradient, lower, upper)[0] == 5
-    row, diagonal = np.zeros(24), np.ones(24)
-    second = internal.select_second(target, beta, np.ones(24), lower, upper, diagonal, row, 5, 0.0)
+    row, diagonal = np.zeros(n, dtype), np.ones(n, dtype)
+    assert internal.update_pair(target, beta, gradient, lower, upper, row, row, 0.0)[0] == 5
+    gradient = np.ones(n)
+    second = internal.select_second(
+        target, beta, gradient, lower, upper, diagonal, row, 5, 0.0, -1.0, n
+    )
     assert second == 0
 
 

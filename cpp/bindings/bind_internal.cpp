@@ -13,6 +13,7 @@
 #include "kernel/stored_kernel_rows.hpp"
 #include "simd/dispatch.hpp"
 #include "solver/cholesky.hpp"
+#include "solver/inner_smo.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -197,10 +198,21 @@ template <Real T> double fma_peak(const simd::KernelTable& target) {
 }
 
 simd::PairView pair_view(const Array<double>& beta, const Array<double>& gradient,
-                         const Array<double>& lower, const Array<double>& upper,
-                         const Array<double>& diagonal) {
-  require(beta.size() % kLane<double> == 0, "arrays must fill whole cache lines");
-  return {beta.data(), gradient.data(), lower.data(), upper.data(), diagonal.data(), beta.size()};
+                         const Array<double>& lower, const Array<double>& upper) {
+  require(beta.size() % kLane<float> == 0, "arrays must fill whole cache lines");
+  return {beta.data(), gradient.data(), lower.data(), upper.data(), beta.size()};
+}
+
+BlockVariables block_of(const Array<double>& beta, const Array<double>& gradient,
+                        const Array<double>& lower, const Array<double>& upper) {
+  BlockVariables block;
+  block.resize(beta.size());
+  std::copy_n(beta.data(), block.n, block.beta.data());
+  std::copy_n(gradient.data(), block.n, block.gradient.data());
+  std::copy_n(lower.data(), block.n, block.lower.data());
+  std::copy_n(upper.data(), block.n, block.upper.data());
+  block.note_bounds();
+  return block;
 }
 
 } // namespace
@@ -266,34 +278,44 @@ void bind_internal(py::module_& m) {
                                   const Array<double>& gradient, const Array<double>& lower,
                                   const Array<double>& upper) {
     const simd::Violation v =
-        simd::table_named(target).select_first(pair_view(beta, gradient, lower, upper, beta));
+        simd::table_named(target).select_first(pair_view(beta, gradient, lower, upper));
     return py::make_tuple(v.i, v.up, v.low);
   });
   internal.def("find_violators", [](const std::string& target, const Array<double>& beta,
                                     const Array<double>& gradient, const Array<double>& lower,
                                     const Array<double>& upper, double up, double low) {
-    const simd::PairView view = pair_view(beta, gradient, lower, upper, beta);
+    const simd::PairView view = pair_view(beta, gradient, lower, upper);
     std::vector<std::int32_t> places(static_cast<std::size_t>(view.n));
     const index_t n = simd::table_named(target).find_violators(view, up, low, places.data());
     places.resize(static_cast<std::size_t>(n));
     return to_numpy(std::move(places));
   });
-  internal.def("update_pair",
-               [](const std::string& target, const Array<double>& beta, Array<double> gradient,
-                  const Array<double>& lower, const Array<double>& upper,
-                  const Array<double>& row_i, const Array<double>& row_j, double delta) {
-                 const simd::Violation v = simd::table_named(target).f64.update_pair(
-                     pair_view(beta, gradient, lower, upper, beta), gradient.mutable_data(),
-                     row_i.data(), row_j.data(), delta);
-                 return py::make_tuple(v.i, v.up, v.low);
-               });
-  internal.def("select_second", [](const std::string& target, const Array<double>& beta,
+  const auto def_steps = [&]<Real T>(T) {
+    internal.def("update_pair", [](const std::string& target, const Array<double>& beta,
                                    const Array<double>& gradient, const Array<double>& lower,
-                                   const Array<double>& upper, const Array<double>& diagonal,
-                                   const Array<double>& row_i, index_t i, double up) {
-    return simd::table_named(target).f64.select_second(
-        pair_view(beta, gradient, lower, upper, diagonal), row_i.data(), i, up);
-  });
+                                   const Array<double>& upper, const Array<T>& row_i,
+                                   const Array<T>& row_j, double delta) {
+      BlockVariables block = block_of(beta, gradient, lower, upper);
+      const simd::Violation v =
+          simd::real_table<T>(simd::table_named(target))
+              .update_pair(block.step_view({0, block.n}), row_i.data(), row_j.data(), delta);
+      const double* moved = block.gradient.data();
+      return py::make_tuple(v.i, v.up, v.low,
+                            to_numpy(std::vector<double>(moved, moved + block.n)));
+    });
+    // Among the first n variables alone.
+    internal.def("select_second", [](const std::string& target, const Array<double>& beta,
+                                     const Array<double>& gradient, const Array<double>& lower,
+                                     const Array<double>& upper, const Array<T>& diagonal,
+                                     const Array<T>& row_i, index_t i, double up, double low,
+                                     index_t n) {
+      BlockVariables block = block_of(beta, gradient, lower, upper);
+      return simd::real_table<T>(simd::table_named(target))
+          .select_second(block.step_view({0, n}), diagonal.data(), row_i.data(), i, {i, up, low});
+    });
+  };
+  def_steps(float{});
+  def_steps(double{});
 
   internal.def(
       "cholesky_solve",

@@ -119,13 +119,22 @@ struct Violation {
   double low = 0.0;
 };
 
-// Arrays of one set of variables, as the pair selection reads them.
+// Arrays of one set of variables, as selections among all of them read them.
 struct PairView {
   const double* beta = nullptr;
   const double* gradient = nullptr;
   const double* lower = nullptr;
   const double* upper = nullptr;
-  const double* diagonal = nullptr;
+  index_t n = 0;
+};
+
+// The same as pair steps on a block read and write them: bit t % 8 of byte t / 8 tells whether
+// variable t may grow, or fall. Arrays are readable, and their bits 0, up to n rounded up to a line
+// of float32 numbers.
+struct StepView {
+  double* gradient = nullptr;
+  const std::uint8_t* may_grow = nullptr;
+  const std::uint8_t* may_fall = nullptr;
   index_t n = 0;
 };
 
@@ -167,12 +176,13 @@ template <Real T> struct RealTable {
   // result does not depend on how calls split the rows or the columns.
   void (*add_rows)(const T* const* rows, const double* coef, index_t n_rows, double* out,
                    index_t begin, index_t end) = nullptr;
-  // gradient += delta (row_i - row_j), then select_first.
-  Violation (*update_pair)(const PairView&, double* gradient, const T* row_i, const T* row_j,
-                           double delta) = nullptr;
+  // gradient += delta (row_i - row_j), then the ends of the interval.
+  Violation (*update_pair)(const StepView&, const T* row_i, const T* row_j, double delta) = nullptr;
   // The j that promises the largest decrease of the objective with i (second order, Fan, Chen and
-  // Lin 2005), among those that may fall and have -gradient < up; -1 when there is none.
-  index_t (*select_second)(const PairView&, const T* row_i, index_t i, double up) = nullptr;
+  // Lin 2005), among those that may fall and have -gradient < up; -1 when there is none. The
+  // promise is found in the precision of the kernel values.
+  index_t (*select_second)(const StepView&, const T* diagonal, const T* row_i, index_t i,
+                           const Violation& ends) = nullptr;
   // `steps` rounds of independent multiply-adds in registers, to measure the machine's peak.
   // Returns the number of operations; sink[0] is read and written.
   index_t (*fma_chains)(index_t steps, T* sink) = nullptr;

@@ -227,24 +227,37 @@ Violation select_first(const PairView& view) {
   return result;
 }
 
-template <Real T>
-Violation update_pair(const PairView& view, double* gradient, const T* row_i, const T* row_j,
-                      double delta) {
-  for (index_t t = 0; t < view.n; ++t)
-    gradient[t] += delta * (static_cast<double>(row_i[t]) - static_cast<double>(row_j[t]));
-  return select_first(view);
+bool has_bit(const std::uint8_t* bits, index_t t) {
+  return (bits[t / 8] >> (t % 8) & 1) != 0;
 }
 
 template <Real T>
-index_t select_second(const PairView& view, const T* row_i, index_t i, double up) {
-  index_t best = -1;
-  double best_gain = -std::numeric_limits<double>::infinity();
+Violation update_pair(const StepView& view, const T* row_i, const T* row_j, double delta) {
+  Violation result{-1, -std::numeric_limits<double>::infinity(),
+                   std::numeric_limits<double>::infinity()};
   for (index_t t = 0; t < view.n; ++t) {
-    const double slope = up + view.gradient[t];
-    if (!(view.beta[t] > view.lower[t]) || !(slope > 0)) continue;
-    double curvature = view.diagonal[i] + view.diagonal[t] - 2 * static_cast<double>(row_i[t]);
-    if (!(curvature > 0)) curvature = kTau;
-    const double gain = slope * slope / curvature;
+    view.gradient[t] += delta * (static_cast<double>(row_i[t]) - static_cast<double>(row_j[t]));
+    const double descent = -view.gradient[t];
+    if (has_bit(view.may_grow, t) && descent > result.up) {
+      result.up = descent;
+      result.i = t;
+    }
+    if (has_bit(view.may_fall, t)) result.low = std::min(result.low, descent);
+  }
+  return result;
+}
+
+template <Real T>
+index_t select_second(const StepView& view, const T* diagonal, const T* row_i, index_t i,
+                      const Violation& ends) {
+  index_t best = -1;
+  T best_gain = 0;
+  for (index_t t = 0; t < view.n; ++t) {
+    const T slope = static_cast<T>((ends.up + view.gradient[t]) * (1.0 / (ends.up - ends.low)));
+    if (!has_bit(view.may_fall, t) || !(slope > 0)) continue;
+    T curvature = diagonal[i] + diagonal[t] - 2 * row_i[t];
+    if (!(curvature > 0)) curvature = static_cast<T>(kTau);
+    const T gain = slope * slope / curvature;
     if (gain > best_gain) {
       best_gain = gain;
       best = t;

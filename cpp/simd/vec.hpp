@@ -109,6 +109,35 @@ MAXMARGIN_INLINE bool any(Vec<double>::Mask mask) {
 #endif
 }
 
+// Lane l of `yes` where bit l is set, else of `no`.
+#ifdef __AVX512F__
+MAXMARGIN_INLINE Vec<double> select_bits(unsigned bits, Vec<double> yes, Vec<double> no) {
+  return {_mm512_mask_blend_pd(static_cast<__mmask8>(bits), no.raw, yes.raw)};
+}
+MAXMARGIN_INLINE Vec<float> select_bits(unsigned bits, Vec<float> yes, Vec<float> no) {
+  return {_mm512_mask_blend_ps(static_cast<__mmask16>(bits), no.raw, yes.raw)};
+}
+#else
+template <class T> MAXMARGIN_INLINE Vec<T> select_bits(unsigned bits, Vec<T> yes, Vec<T> no) {
+  using Mask = typename Vec<T>::Mask;
+  Mask lanes;
+  for (int lane = 0; lane < Vec<T>::size; ++lane) lanes[lane] = 1 << lane;
+  const typename Vec<T>::Integer all = static_cast<typename Vec<T>::Integer>(bits);
+  return select(((Mask{} + all) & lanes) != 0, yes, no);
+}
+#endif
+
+// All elements of two vectors, rounded to float32.
+template <int... I>
+MAXMARGIN_INLINE Vec<float> join_halves(HalfOfFloats a, HalfOfFloats b, Lanes<I...>) {
+  return {__builtin_shufflevector(a, b, I...)};
+}
+MAXMARGIN_INLINE Vec<float> narrow(Vec<double> a, Vec<double> b) {
+  return join_halves(__builtin_convertvector(a.raw, HalfOfFloats),
+                     __builtin_convertvector(b.raw, HalfOfFloats),
+                     MakeLanes<Vec<float>::size>::type{});
+}
+
 template <class T> MAXMARGIN_INLINE Vec<T> min(Vec<T> a, Vec<T> b) {
   return select(a < b, a, b);
 }

@@ -239,9 +239,10 @@ template <Real T> class BlockSmo {
   void set_diagonal() {
     block_.may_be_unbounded = problem_.may_be_unbounded;
     for (index_t k = 0; k < block_.n; ++k) {
-      block_.diagonal[k] = static_cast<double>(block_.kernel[k * block_.stride + k]);
-      if (!(std::abs(block_.diagonal[k]) < 1e150)) throw NumericError("kernel values overflow");
-      largest_value_ = std::max(largest_value_, std::abs(block_.diagonal[k]));
+      block_.diagonal[k] = block_.kernel[k * block_.stride + k];
+      const double magnitude = std::abs(static_cast<double>(block_.diagonal[k]));
+      if (!(magnitude < 1e150)) throw NumericError("kernel values overflow");
+      largest_value_ = std::max(largest_value_, magnitude);
     }
   }
 
@@ -253,7 +254,9 @@ template <Real T> class BlockSmo {
     for (index_t k = 0; k < block_.n; ++k) {
       if (std::isinf(block_.upper[k] - block_.lower[k])) sum += std::abs(block_.beta[k]);
       const double from_first = static_cast<double>(block_.kernel[k]); // K(first, k)
-      widest = std::max(widest, block_.diagonal[0] + block_.diagonal[k] - 2.0 * from_first);
+      const double lengths =
+          static_cast<double>(block_.diagonal[0]) + static_cast<double>(block_.diagonal[k]);
+      widest = std::max(widest, lengths - 2.0 * from_first);
     }
     return 0.5 * sum * widest > kInseparable;
   }

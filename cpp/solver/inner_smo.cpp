@@ -20,11 +20,32 @@ void BlockVariables::resize(index_t size) {
   groups.assign(1, {0, size});
   is_unbounded = false;
   travel = 0.0;
-  const index_t padded = round_up(size, kLane<double>);
-  for (auto* array : {&beta, &gradient, &lower, &upper, &diagonal}) {
+  const index_t padded = round_up(size, kLane<float>);
+  for (auto* array : {&beta, &gradient, &lower, &upper}) {
     array->resize_discard(padded);
     std::fill(array->data() + n, array->data() + padded, 0.0);
   }
+  for (auto* bits : {&may_grow, &may_fall}) bits->resize_discard(padded / 8);
+}
+
+void BlockVariables::note_bounds() {
+  std::fill_n(may_grow.data(), may_grow.size(), std::uint8_t{0});
+  std::fill_n(may_fall.data(), may_fall.size(), std::uint8_t{0});
+  for (index_t t = 0; t < n; ++t) note_bounds(t);
+}
+
+void BlockVariables::note_bounds(index_t t) {
+  const auto note = [t](AlignedBuffer<std::uint8_t>& bits, bool may) {
+    const auto bit = static_cast<std::uint8_t>(1U << (t % 8));
+    bits[t / 8] = static_cast<std::uint8_t>(may ? bits[t / 8] | bit : bits[t / 8] & ~bit);
+  };
+  note(may_grow, beta[t] < upper[t]);
+  note(may_fall, beta[t] > lower[t]);
+}
+
+simd::StepView BlockVariables::step_view(const Group& group) {
+  return {gradient.data() + group.begin, may_grow.data() + group.begin / 8,
+          may_fall.data() + group.begin / 8, group.end - group.begin};
 }
 
 template <Real T> void BlockProblem<T>::resize(index_t size) {
@@ -34,12 +55,19 @@ template <Real T> void BlockProblem<T>::resize(index_t size) {
   stride = padded % (8 * kLane<T>) == 0 ? padded + kLane<T> : padded;
   own.resize_discard(n * stride);
   kernel = own.data();
+  resize_diagonal();
+}
+
+template <Real T> void BlockProblem<T>::resize_diagonal() {
+  diagonal.resize_discard(round_up(n, kLane<float>));
+  std::fill(diagonal.data() + n, diagonal.data() + diagonal.size(), T(0));
 }
 
 template <Real T> void BlockProblem<T>::borrow(const T* matrix, index_t size) {
   BlockVariables::resize(size);
   stride = size;
   kernel = matrix;
+  resize_diagonal();
 }
 
 double largest_magnitude(const BlockVariables& block) {
@@ -52,14 +80,15 @@ template <Real T>
 index_t solve_block(BlockProblem<T>& block, double tol, index_t max_iter, Control& control) {
   const simd::RealTable<T>& table = simd::real_table<T>(simd::active_table());
   const std::size_t n_groups = block.groups.size();
-  simd::PairView views[2];
+  block.note_bounds();
+  simd::StepView views[2];
   simd::Violation ends[2];
   for (std::size_t g = 0; g < n_groups; ++g) {
     const auto [begin, end] = block.groups[g];
-    views[g] = {block.beta.data() + begin,     block.gradient.data() + begin,
-                block.lower.data() + begin,    block.upper.data() + begin,
-                block.diagonal.data() + begin, end - begin};
-    ends[g] = simd::active_table().select_first(views[g]);
+    views[g] = block.step_view(block.groups[g]);
+    ends[g] = simd::active_table().select_first(
+        {block.beta.data() + begin, block.gradient.data() + begin, block.lower.data() + begin,
+         block.upper.data() + begin, end - begin});
   }
   double* beta = block.beta.data();
   double largest = largest_magnitude(block);
@@ -72,16 +101,19 @@ index_t solve_block(BlockProblem<T>& block, double tol, index_t max_iter, Contro
     const index_t begin = block.groups[worst].begin;
     const index_t i = begin + ends[worst].i;
     const T* row_i = block.kernel + i * block.stride;
-    const index_t partner = table.select_second(views[worst], row_i + begin, i - begin, up);
+    const index_t partner = table.select_second(views[worst], block.diagonal.data() + begin,
+                                                row_i + begin, i - begin, ends[worst]);
     if (partner < 0) break;
     const index_t j = begin + partner;
     const T* row_j = block.kernel + j * block.stride;
-    double curvature = block.diagonal[i] + block.diagonal[j] - 2.0 * static_cast<double>(row_i[j]);
+    const double diagonal_i = static_cast<double>(block.diagonal[i]);
+    const double diagonal_j = static_cast<double>(block.diagonal[j]);
+    double curvature = diagonal_i + diagonal_j - 2.0 * static_cast<double>(row_i[j]);
     const double room_i = block.upper[i] - beta[i], room_j = beta[j] - block.lower[j];
     if (std::isinf(room_i) && std::isinf(room_j)) {
       // Elsewhere than in the hard margin, a ridge keeps curvatures above 0 unless the kernel is
       // indefinite, which float32 values are too inexact to tell.
-      const double flat = kFlat * (std::abs(block.diagonal[i]) + std::abs(block.diagonal[j]));
+      const double flat = kFlat * (std::abs(diagonal_i) + std::abs(diagonal_j));
       block.is_unbounded = block.may_be_unbounded
                                ? !(curvature > flat)
                                : sizeof(T) == sizeof(double) && curvature < -flat;
@@ -102,11 +134,12 @@ index_t solve_block(BlockProblem<T>& block, double tol, index_t max_iter, Contro
     beta[j] = lands_j ? block.lower[j] : before_j - step;
     largest = std::max({largest, std::abs(beta[i]), std::abs(beta[j])});
     if (beta[i] == before_i && beta[j] == before_j) break;
+    block.note_bounds(i);
+    block.note_bounds(j);
     block.travel += 2.0 * std::abs(step);
     for (std::size_t g = 0; g < n_groups; ++g) {
       const index_t first = block.groups[g].begin;
-      ends[g] = table.update_pair(views[g], block.gradient.data() + first, row_i + first,
-                                  row_j + first, step);
+      ends[g] = table.update_pair(views[g], row_i + first, row_j + first, step);
     }
     if (++n_iter % kPollInterval == 0) control.poll();
   }

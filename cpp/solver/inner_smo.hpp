@@ -2,6 +2,7 @@
 
 #include "base/aligned_buffer.hpp"
 #include "base/control.hpp"
+#include "simd/kernel_table.hpp"
 #include "solver/dual_problem.hpp"
 
 #include <span>
@@ -15,12 +16,18 @@ class BlockVariables {
  public:
   void resize(index_t n); // one group
 
+  // Notes which variables, or whether variable t, may grow and fall.
+  void note_bounds();
+  void note_bounds(index_t t);
+  simd::StepView step_view(const Group& group);
+
   index_t n = 0;
   std::vector<Group> groups; // each begins on a line
   bool may_be_unbounded = false;
   bool is_unbounded = false; // a step without end was met
   double travel = 0.0;       // sum of |step| over all steps and variables
-  AlignedBuffer<double> beta, gradient, lower, upper, diagonal;
+  AlignedBuffer<double> beta, gradient, lower, upper;
+  AlignedBuffer<std::uint8_t> may_grow, may_fall; // bit t % 8 of byte t / 8
 };
 
 // A dual problem on few variables whose kernel matrix stands in memory.
@@ -34,6 +41,10 @@ template <Real T> class BlockProblem : public BlockVariables {
   index_t stride = 0;
   AlignedBuffer<T> own;      // n x stride, unless borrowed
   const T* kernel = nullptr; // own or borrowed
+  AlignedBuffer<T> diagonal;
+
+ private:
+  void resize_diagonal();
 };
 
 double largest_magnitude(const BlockVariables& block); // of its beta

@@ -16,12 +16,8 @@ struct SolverState {
   explicit SolverState(const DualProblem& problem);
 
   simd::PairView view(const Group& group) const {
-    return {beta.data() + group.begin,
-            gradient.data() + group.begin,
-            lower.data() + group.begin,
-            upper.data() + group.begin,
-            nullptr,
-            group.end - group.begin};
+    return {beta.data() + group.begin, gradient.data() + group.begin, lower.data() + group.begin,
+            upper.data() + group.begin, group.end - group.begin};
   }
   void export_to(Solution& solution) const;
 
