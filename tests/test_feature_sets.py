@@ -164,6 +164,13 @@ def test_a_fit_is_that_on_the_kernel_matrix(form, dtype, gamma):
     )
 
 
+def test_sets_that_threads_find_keep_their_order():
+    X = sets(600, MOST_FEATURES, 0.01)
+    expected = kernel(X, X, gamma=0.02)
+    for _ in range(20):
+        np.testing.assert_allclose(rectangle(X, "dense", gamma=0.02), expected, rtol=1e-12)
+
+
 @pytest.mark.parametrize("estimator", [SVC(C=10.0), SVR(C=3.0), OneClassSVM(nu=0.2)], ids=str)
 def test_threads_change_no_bit(estimator):
     X, y = one_hot(3000, seed=3)

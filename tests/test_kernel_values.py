@@ -95,7 +95,11 @@ def test_matrices_that_pairs_share_count_once():
     pairs = list(combinations(sizes, 2))
     assert others == [a * b for a, b in pairs[1:]]
     is_first = y < 2
-    alone = fit(X[is_first], y[is_first], C=3.0, gamma=0.02, precision="float64")
+    # Of a machine alone, squares take values from the rows that are kept, unless all may not be.
+    almost = (304 + 16 - 1) * (304 + 16) * 8
+    alone = fit(
+        X[is_first], y[is_first], C=3.0, gamma=0.02, precision="float64", cache_bytes=almost
+    )
     shared = first - alone["kernel_values"][0]
     assert sum(n * (n + 1) / 2 for n in sizes) <= shared <= sum(n * n for n in sizes)
 
@@ -123,3 +127,24 @@ def test_counts_do_not_depend_on_threads_and_add_up(machine):
     assert certificate.kernel_values > certificate.kernel_rows > 0
     if certificate.machines:
         assert sum(one.kernel_values for one in certificate.machines) == counts[0]
+
+
+@pytest.mark.parametrize("form", ["dense", "sparse"])
+def test_kept_rows_lend_their_values_to_squares(form):
+    """Where values are dear, next to nothing is computed twice; the solution is the same."""
+    rng = np.random.default_rng(7)
+    n, d = 1600, 64
+    X, y = two_classes(n, d, noise=0.3)
+    if form == "sparse":
+        X = sp.csr_matrix(np.where(rng.random((n, 30 * d)) < 0.03, rng.random((n, 30 * d)), 0.0))
+    options = {"C": 5.0, "gamma": 0.02, "precision": "float64", "shrinking": False}
+    kept = fit(X, y, cache_bytes=64 << 20, **options)
+    few = fit(X, y, cache_bytes=4 << 20, **options)
+    rows, values = kept["kernel_rows"][0], kept["kernel_values"][0]
+    assert kept["cache_hits"][0] > rows
+    assert rows * columns(y) < values < 1.3 * rows * columns(y)
+    assert few["kernel_values"][0] > 1.4 * few["kernel_rows"][0] * columns(y)
+    for name in ("dual_objective", "rho"):
+        assert kept[name] == pytest.approx(few[name], rel=1e-4)
+    again = fit(X, y, cache_bytes=64 << 20, n_threads=2, **options)
+    assert (again["dual_coef"] == kept["dual_coef"]).all()

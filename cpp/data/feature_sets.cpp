@@ -61,8 +61,9 @@ FeatureSets::FeatureSets(const MatrixView& X, std::span<const index_t> rows, int
   const auto n = static_cast<index_t>(rows.size());
   threads = thread_count_for(threads, static_cast<double>(n_stored(X)));
   std::vector<FeatureSets> parts(static_cast<std::size_t>(threads), FeatureSets(n_features_));
-  parallel_ranges(n, kGrain, threads, [&](index_t begin, index_t end, int thread) {
-    parts[thread].append(X, rows.subspan(begin, end - begin));
+  parallel_for(threads, threads, [&](index_t p, int) {
+    const index_t begin = p * n / threads, end = (p + 1) * n / threads;
+    parts[p].append(X, rows.subspan(begin, end - begin));
   });
   for (const FeatureSets& part : parts) {
     const auto offset = static_cast<std::int64_t>(features_.size());

@@ -4,6 +4,7 @@
 #include "base/error.hpp"
 #include "base/parallel.hpp"
 #include "kernel/kernel_function.hpp"
+#include "kernel/upper_triangle.hpp"
 #include "simd/dispatch.hpp"
 
 #include <algorithm>
@@ -56,12 +57,47 @@ template <Real T> std::size_t KernelMatrix<T>::cache_misses() const {
 
 template <Real T>
 void KernelMatrix<T>::square(std::span<const index_t> rows, T* out, index_t stride) {
-  this->rows().gather(single(rows));
-  this->rows().square(out, stride, threads_for(rows.size(), static_cast<index_t>(rows.size())),
-                      control_);
+  const std::vector<index_t> columns = single(rows);
+  if (may_take_rows_ && is_dear() && keeps_all_rows()) {
+    square_from_rows(columns, out, stride);
+  } else {
+    this->rows().gather(columns);
+    this->rows().square(out, stride, threads_for(rows.size(), static_cast<index_t>(rows.size())),
+                        control_);
+  }
   if (ridge().empty()) return;
   for (std::size_t r = 0; r < rows.size(); ++r)
     out[static_cast<index_t>(r) * (stride + 1)] += static_cast<T>(ridge()[rows[r]]);
+}
+
+// Rows that are kept lend their values; only those between the others are computed.
+template <Real T>
+void KernelMatrix<T>::square_from_rows(std::span<const index_t> columns, T* out, index_t stride) {
+  const index_t n = static_cast<index_t>(columns.size());
+  std::vector<const T*> kept;
+  std::vector<index_t> place(columns.size(), -1), fresh; // among the fresh ones; their columns
+  for (index_t k = 0; k < n; ++k) {
+    kept.push_back(cache_->peek(columns[k]));
+    if (kept[k] != nullptr) continue;
+    place[k] = static_cast<index_t>(fresh.size());
+    fresh.push_back(columns[k]);
+  }
+  const index_t n_fresh = static_cast<index_t>(fresh.size());
+  const index_t width = round_up(n_fresh, kLane<T>);
+  AlignedBuffer<T> computed(n_fresh * width);
+  if (n_fresh > 0) {
+    this->rows().gather(fresh);
+    this->rows().square(computed.data(), width, threads_for(fresh.size(), n_fresh), control_);
+  }
+  const int threads = threads_for(columns.size(), n);
+  parallel_for(n, threads, [&](index_t r, int) {
+    T* to = out + r * stride;
+    for (index_t c = r; c < n; ++c)
+      to[c] = kept[r] != nullptr   ? kept[r][columns[c]]
+              : kept[c] != nullptr ? kept[c][columns[r]]
+                                   : computed[place[r] * width + place[c]];
+  });
+  reflect_upper(n, out, stride, threads);
 }
 
 template <Real T>

@@ -24,14 +24,19 @@ struct RowSum {
 
 // The kernel matrix as a solver sees it: small square blocks, and sums of rows. Rows are kept in an
 // LRU cache where reading one again is cheaper than computing it; else they exist a strip at a
-// time. Every number that comes out is the same to the last bit whatever the cache holds and
-// however many threads work: the values depend on the samples alone and are added in the order of
-// the rows.
+// time. Every number that comes out is the same to the last bit whatever the cache holds (unless
+// squares take values from it) and however many threads work: the values depend on the samples
+// alone and are added in the order of the rows.
 template <Real T> class KernelMatrix {
  public:
   // `control` is polled during the work that add_rows does, which may take long.
   KernelMatrix(std::unique_ptr<KernelRows<T>> rows, std::size_t cache_bytes, int threads,
                Control& control, Fold fold = Fold::single);
+
+  // Whether squares take values from rows that are kept, where all are and values are dear. One
+  // that is computed the other way round may differ from it in the last bit: what the cache holds
+  // must then depend on nothing that results may not depend on.
+  void set_square_from_rows(bool may) { may_take_rows_ = may; }
 
   // Adds these numbers, one for every column, to the diagonal (a squared loss does). Before any
   // other call, and not to a matrix that stands in memory.
@@ -97,6 +102,7 @@ template <Real T> class KernelMatrix {
   void close_restricted();
   void add_twofold(std::span<const index_t> rows, std::span<const double> coef, double* out,
                    std::span<const char> will_return);
+  void square_from_rows(std::span<const index_t> columns, T* out, index_t stride);
   void add_single(std::span<const index_t> rows, std::span<const double> coef, double* out,
                   std::span<const char> will_return);
   int threads_for(std::size_t n_rows, index_t n_columns) const;
@@ -118,6 +124,7 @@ template <Real T> class KernelMatrix {
   Control& control_;
   const simd::RealTable<T>& table_;
   bool stores_rows_ = false;
+  bool may_take_rows_ = false;
   std::optional<RowCache<T>> cache_;
   std::vector<std::vector<T>> scratch_; // by thread
   std::size_t rows_computed_ = 0;

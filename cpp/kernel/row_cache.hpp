@@ -19,6 +19,11 @@ template <Real T> class RowCache {
   // The row of `key`, which becomes the most recently used; nullptr when it is not there.
   T* find(index_t key);
 
+  // The same without a trace.
+  const T* peek(index_t key) const {
+    return slot_of_[key] == kNone ? nullptr : slots_[slot_of_[key]].row;
+  }
+
   // Room for the row of `key`, which must not be there; the contents are the caller's to write. The
   // least recently used row gives way when there is no room.
   T* insert(index_t key);

@@ -11,7 +11,7 @@
 namespace maxmargin {
 namespace {
 
-constexpr index_t kBlock = 64; // columns factored at a time; the rest is products of blocks
+constexpr index_t kBlock = 64;      // columns factored at a time; the rest is products of blocks
 constexpr index_t kRowsAtOnce = 32; // of the triangle below them, by one thread
 
 const simd::RealTable<double>& table() {

@@ -30,7 +30,7 @@ class Cholesky {
 
   index_t n_ = 0;
   index_t stride_ = 0;
-  AlignedBuffer<double> factor_; // lower triangle, row by row
+  AlignedBuffer<double> factor_;                // lower triangle, row by row
   std::vector<AlignedBuffer<double>> products_; // by thread
 };
 

@@ -69,6 +69,7 @@ DualFit::DualFit(DualProblem problem, const KernelSource& source, const SolverOp
 template <Real T> void DualFit::solve_in(const KernelSource& source) {
   KernelMatrix<T> matrix(kernel_rows<T>(source), source.options.cache_bytes, source.options.threads,
                          control_, source.fold);
+  matrix.set_square_from_rows(source.options.is_only_machine);
   matrix.set_ridge(ridge_);
   SolverOptions left = options_;
   if (left.max_iter >= 0) left.max_iter -= certificate_.n_iter;

@@ -27,6 +27,7 @@ struct KernelOptions {
   int threads = 0;            // 0: OpenMP's default
   bool in_float32 = false;    // with refinement in float64, and float64 throughout where that fails
   double float32_error = 0.0; // of one value
+  bool is_only_machine = false; // so that the cache is what the caller asked for
   // Where the whole kernel matrix is to be computed beforehand, room for it.
   struct Memory {
     AlignedBuffer<float> narrow;

@@ -156,8 +156,11 @@ class OneVsOne {
     }
     const index_t segments[] = {pair.first, pair.second};
     control_.poll();
-    const KernelOptions kernel{cache_bytes, threads, kernel_.in_float32, kernel_.float32_error,
-                               whole_matrix};
+    KernelOptions kernel = kernel_;
+    kernel.cache_bytes = cache_bytes;
+    kernel.threads = threads;
+    kernel.is_only_machine = pairs_.size() == 1;
+    kernel.whole_matrix = whole_matrix;
     const KernelSource source{samples_, segments, kernel};
     const DualStart start = start_of(pair, threads);
     Machine machine = train_on(source, y, C, start.beta, pair);

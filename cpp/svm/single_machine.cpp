@@ -26,7 +26,9 @@ WholeSet::WholeSet(const MatrixView& X, std::span<const double> targets, std::sp
       samples_(X, {rows_of_weight(distinct_.bounds())}, kernel, sums_to_zero,
                thread_count(options.threads), control),
       kernel_(kernel_options_for(samples_, static_cast<index_t>(samples_.segment(0).size()),
-                                 distinct_.usual_bound(), options)) {}
+                                 distinct_.usual_bound(), options)) {
+  kernel_.is_only_machine = true;
+}
 
 std::vector<double> WholeSet::by_column(std::span<const double> by_row) const {
   std::vector<double> values;
