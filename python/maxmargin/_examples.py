@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from maxmargin import _core
+from maxmargin import _core, _validation
 from maxmargin._mapped import is_mapped
 from maxmargin._sparse import CsrMatrix, Matrix
 
@@ -47,6 +47,32 @@ def weights_of(
 
 # Where training stands: what `zero_state` has.
 STATE_PARTS = {"w", "b", "average_w", "average_b", "n_steps", "n_averaged", "lost", "due"}
+
+
+def is_state(state: Any, n_functions: int, n_features: int) -> bool:
+    """Return whether `state` has the parts of `zero_state`, finite and of fitting shapes."""
+    if not (isinstance(state, dict) and state.keys() == STATE_PARTS):
+        return False
+    lengths = {name: len(part) for name, part in state.items()}
+    n_averages, n_lost, n_problems = (lengths[name] for name in ("average_b", "lost", "due"))
+    if not ({n_averages, n_lost} <= {0, n_functions} and n_problems in (1, n_functions)):
+        return False
+    shapes = {
+        "w": (n_functions, n_features),
+        "b": (n_functions,),
+        "average_w": (n_averages, n_features),
+        "average_b": (n_averages,),
+        "n_steps": (n_problems,),
+        "n_averaged": (n_problems,),
+        "lost": (n_lost, n_features),
+        "due": (n_problems,),
+    }
+    return all(
+        _validation.is_finite_array(
+            state[name], np.int64 if name in ("n_steps", "n_averaged") else np.float64, shape
+        )
+        for name, shape in shapes.items()
+    )
 
 
 def zero_state(examples: Examples) -> dict[str, NDArray[Any]]:

@@ -73,6 +73,9 @@ class KernelMachine(BaseEstimator):
     _rho: NDArray[np.float64]
     _matrix_support: NDArray[np.int64]  # the columns used of a given kernel matrix
 
+    support_: NDArray[np.int64]
+    shape_fit_: tuple[int, ...]
+
     # The name of the formulation in LIBSVM's files.
     _svm_type: str
 
@@ -181,17 +184,20 @@ class KernelMachine(BaseEstimator):
         """
         owner, intact = type(self).__name__, _validation.require_intact
         intact(isinstance(self._kernel_params, KernelParams), owner, "the kernel")
-        intact(_validation.is_array(self._rho, np.float64, (n_machines,)), owner, "intercept_")
-        is_coef = _validation.is_array(self._dual_coef, np.float64, (n_lines, None))
-        intact(is_coef, owner, "dual_coef_")
+        is_rho = _validation.is_finite_array(self._rho, np.float64, (n_machines,))
+        intact(is_rho, owner, "intercept_")
+        # The core has a copy of its own: one look at all numbers is enough.
+        is_sound = _validation.is_array if self._cache else _validation.is_finite_array
+        intact(is_sound(self._dual_coef, np.float64, (n_lines, None)), owner, "dual_coef_")
         n_support = self._dual_coef.shape[1]
-        if self._kernel_params.type == "precomputed":
-            support = self._matrix_support
-            is_support = _validation.is_array(support, np.int64, (n_support,)) and bool(
-                ((support >= 0) & (support < self.n_features_in_)).all()
-            )
+        if "support_" in vars(self) and not self._cache:
+            is_support = _validation.are_places(self.support_, n_support, self.shape_fit_[0])
             intact(is_support, owner, "support_")
-        elif self._cache:  # the core has its own copy
+        if self._kernel_params.type == "precomputed":
+            support, n_samples = self._matrix_support, self.n_features_in_
+            is_support = _validation.are_places(support, n_support, n_samples)
+            intact(is_support, owner, "support_")
+        elif self._cache:
             is_as_wide = self._support_vectors.shape == (n_support, self.n_features_in_)
             intact(is_as_wide, owner, "support_vectors_")
         else:

@@ -65,6 +65,7 @@ class OneVsOneModel(KernelMachine, Classifier):
 
     def _check_state(self) -> None:
         owner, intact = type(self).__name__, _validation.require_intact
+        intact(_validation.are_classes(self.classes_), owner, "classes_")
         n_classes = len(self.classes_)
         n_machines = n_classes * (n_classes - 1) // 2
         counts, sigmoids = self._n_support, self._sigmoids
@@ -72,8 +73,16 @@ class OneVsOneModel(KernelMachine, Classifier):
         is_count = _validation.is_array(counts, np.int64, (n_classes,)) and bool(counts.min() >= 0)
         intact(is_count and counts.sum() == self._dual_coef.shape[1], owner, "n_support_")
         intact(_validation.is_order_of(self._vote_order, n_classes), owner, "the order of votes")
-        is_fit = sigmoids is None or _validation.is_array(sigmoids, np.float64, (2, n_machines))
+        are_sigmoids = _validation.is_finite_array(sigmoids, np.float64, (2, n_machines))
+        is_fit = sigmoids is None or are_sigmoids
         intact(is_fit, owner, "probA_ or probB_")
+        for name, dtype, length in (
+            ("class_weight_", np.float64, n_classes),
+            ("n_iter_", np.int64, n_machines),
+            ("C_", np.float64, n_machines),
+        ):
+            if name in vars(self):  # a model file holds none of them
+                intact(_validation.is_array(vars(self)[name], dtype, (length,)), owner, name)
 
     @property
     def _is_binary(self) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin import _core, _validation
-from maxmargin._examples import NONE, STATE_PARTS, Examples, Settings, weights_of, zero_state
+from maxmargin._examples import NONE, Examples, Settings, is_state, weights_of, zero_state
 from maxmargin._mistake_driven import MistakeDriven
 from maxmargin._one_vs_rest import class_factors, positive_classes
 from maxmargin._sparse import Matrix, product
@@ -358,7 +358,7 @@ class OnlineLinear(MistakeDriven):
 
     def _check_state(self) -> None:
         self._check_weights(self.coef_, self.intercept_)
-        is_whole = isinstance(self._state, dict) and self._state.keys() == STATE_PARTS
+        is_whole = is_state(self._state, *self.coef_.shape)
         _validation.require_intact(is_whole, type(self).__name__, "the state of training")
 
     def _scores(self, matrix: Matrix) -> NDArray[np.float64]:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from maxmargin import _validation
 from maxmargin._sparse import CsrMatrix, Matrix, product, take_rows
 
 _BLOCK_ELEMENTS = 1 << 22
@@ -38,6 +39,19 @@ class Votes(NamedTuple):
         distinct, places = np.unique(update_rows, return_inverse=True)
         survivals = np.diff(np.append(update_steps, n_steps + 1))
         return cls(take_rows(X, distinct), places.astype(np.int64), steps, offset, survivals)
+
+    def is_whole(self, n_features: int) -> bool:
+        """Return whether the parts fit together, and all numbers are finite."""
+        n_votes, n_rows = len(self.places), self.rows.shape[0]
+        places, survivals = self.places, self.survivals
+        return (
+            _validation.is_matrix(self.rows, (n_rows, n_features))
+            and _validation.is_array(places, np.int64, (n_votes,))
+            and bool(((places >= 0) & (places < n_rows)).all())
+            and _validation.is_finite_array(self.steps, np.float64, (n_votes,))
+            and bool(np.isfinite(self.offset))
+            and _validation.is_array(survivals, np.int64, (n_votes,))
+        )
 
     def share(self, X: Matrix) -> NDArray[np.float64]:
         """Return sum of survivals * sign(f_k) over their sum, sign(0) being 1; (n_samples,)."""

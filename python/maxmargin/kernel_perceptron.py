@@ -300,16 +300,24 @@ class KernelPerceptron(MistakeDriven):
 
     def _check_state(self) -> None:
         owner, intact = type(self).__name__, _validation.require_intact
+        intact(isinstance(self._kernel_params, KernelParams), owner, "the kernel")
+        intact(_validation.are_classes(self.classes_), owner, "classes_")
         coef, n_problems = self.dual_coef_, len(positive_classes(len(self.classes_)))
-        intact(_validation.is_array(coef, np.float64, (n_problems, None)), owner, "dual_coef_")
-        is_offset = _validation.is_array(self.intercept_, np.float64, (n_problems,))
+        is_coef = _validation.is_finite_array(coef, np.float64, (n_problems, None))
+        intact(is_coef, owner, "dual_coef_")
+        is_offset = _validation.is_finite_array(self.intercept_, np.float64, (n_problems,))
         intact(is_offset, owner, "intercept_")
         shape = (coef.shape[1], self.n_features_in_)
         intact(_validation.is_matrix(self._support_vectors, shape), owner, "support_vectors_")
+        n_samples = self.alpha_.shape[-1]
+        shapes = (n_samples,), (n_problems, n_samples)
+        is_alpha = any(_validation.is_array(self.alpha_, np.int64, shape) for shape in shapes)
+        intact(is_alpha, owner, "alpha_")
+        is_support = _validation.are_places(self.support_, coef.shape[1], n_samples)
+        intact(is_support, owner, "support_")
 
     def _scores(self, matrix: Matrix) -> NDArray[np.float64]:
         n_threads = _validation.check_n_jobs(self.n_jobs)
-        check_samples(self._kernel_params, matrix)
         if "decision" not in self._cache:
             self._check_state()
             self._cache["decision"] = _core.Decision.one_vs_rest(
@@ -318,6 +326,7 @@ class KernelPerceptron(MistakeDriven):
                 -self.intercept_,
                 self._kernel_params.to_core(),
             )
+        check_samples(self._kernel_params, matrix)
         decision: _core.Decision = self._cache["decision"]
         return decision.decision_function(matrix, n_threads)
 

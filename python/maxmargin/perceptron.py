@@ -216,7 +216,10 @@ class Perceptron(OnlineLinear):
 
     def _check_state(self) -> None:
         super()._check_state()
-        is_whole = self._votes is None or len(self._votes) == len(self.coef_)
+        votes, (n_functions, n_features) = self._votes, self.coef_.shape
+        is_whole = votes is None or (
+            len(votes) == n_functions and all(one.is_whole(n_features) for one in votes)
+        )
         _validation.require_intact(is_whole, type(self).__name__, "the votes")
 
     def _scores(self, matrix: Matrix) -> NDArray[np.float64]:

@@ -49,7 +49,10 @@ from maxmargin._validation.samples import (
     feature_names,
 )
 from maxmargin._validation.state import (
+    are_classes,
+    are_places,
     is_array,
+    is_finite_array,
     is_matrix,
     is_order_of,
     require_intact,
@@ -60,6 +63,8 @@ __all__ = [
     "Callback",
     "ClassWeight",
     "Gamma",
+    "are_classes",
+    "are_places",
     "check_C",
     "check_cache_size",
     "check_callback",
@@ -92,6 +97,7 @@ __all__ = [
     "feature_names",
     "gamma_of",
     "is_array",
+    "is_finite_array",
     "is_matrix",
     "is_order_of",
     "is_real",

@@ -34,6 +34,27 @@ def is_array(value: Any, dtype: type[np.generic], shape: tuple[int | None, ...])
     )
 
 
+def is_finite_array(value: Any, dtype: type[np.generic], shape: tuple[int | None, ...]) -> bool:
+    """Return whether `value` is an array of that type and shape, of finite numbers."""
+    return is_array(value, dtype, shape) and bool(np.isfinite(value).all())
+
+
+def are_classes(value: Any) -> bool:
+    """Return whether `value` holds at least two classes, each once and sorted."""
+    if not (isinstance(value, np.ndarray) and value.ndim == 1 and len(value) > 1):
+        return False
+    return bool(np.all(value[:-1] < value[1:]))
+
+
+def are_places(value: Any, n: int, n_places: int) -> bool:
+    """Return whether `value` holds `n` different numbers, each the index of one of `n_places`."""
+    if not is_array(value, np.int64, (n,)):
+        return False
+    places = np.sort(value)
+    is_within = n == 0 or (places[0] >= 0 and places[-1] < n_places)
+    return bool(is_within and (places[:-1] < places[1:]).all())
+
+
 def require_weights(coef: Any, intercept: Any, shape: tuple[int, ...], owner: str) -> None:
     """Refuse weights and biases of linear functions that are not finite float64 arrays.
 
@@ -49,8 +70,7 @@ def require_weights(coef: Any, intercept: Any, shape: tuple[int, ...], owner: st
     """
     n_functions = 1 if len(shape) == 1 else shape[0]
     for name, value, wanted in (("coef_", coef, shape), ("intercept_", intercept, (n_functions,))):
-        is_intact = is_array(value, np.float64, wanted) and bool(np.isfinite(value).all())
-        require_intact(is_intact, owner, name)
+        require_intact(is_finite_array(value, np.float64, wanted), owner, name)
 
 
 def is_order_of(value: Any, n: int) -> bool:
@@ -59,10 +79,11 @@ def is_order_of(value: Any, n: int) -> bool:
 
 
 def is_matrix(value: Any, shape: tuple[int, int]) -> bool:
-    """Return whether the core can read `value` as a matrix of that shape."""
+    """Return whether the core can read `value` as a matrix of that shape, of finite numbers."""
     if not isinstance(value, CsrMatrix):
         floats = (np.float32, np.float64)
-        return any(is_array(value, dtype, shape) for dtype in floats) and value.flags.c_contiguous
+        is_read = any(is_finite_array(value, dtype, shape) for dtype in floats)
+        return is_read and value.flags.c_contiguous
     try:
         check_structure(*value[:3], *shape)
     except (AttributeError, IndexError, TypeError, ValueError):
@@ -75,4 +96,5 @@ def is_matrix(value: Any, shape: tuple[int, int]) -> bool:
         and arrays[0].dtype in (np.float32, np.float64)
         and arrays[1].dtype == arrays[2].dtype
         and arrays[1].dtype in (np.int32, np.int64)
+        and bool(np.isfinite(arrays[0]).all())
     )
