@@ -75,6 +75,25 @@ def test_the_last_report_counts_variables_by_their_bounds(estimator, bound):
     assert last["n_free"] == (~is_bounded).sum() > 0
 
 
+@pytest.mark.parametrize(
+    "estimator",
+    [SVR(C=2.0, epsilon=0.0, max_iter=60), SVR(C=2.0, epsilon=0.0, tol=1e-6),
+     NuSVR(C=2.0, nu=1.0, max_iter=60), NuSVR(C=2.0, nu=1.0),
+     NuSVR(C=2.0, nu=1.0, kernel="linear")],
+    ids=repr,
+)  # fmt: skip
+@pytest.mark.parametrize("repeats", [1, 2])
+@pytest.mark.filterwarnings("ignore::maxmargin.ConvergenceWarning")
+def test_the_last_report_of_a_regression_without_a_tube_counts_samples(estimator, repeats):
+    """alpha and alpha* may both be non-zero there."""
+    X, y = problem()
+    X, y = np.tile(X, (repeats, 1)), np.tile(y + 0.1 * X[:, 1], repeats)
+    last = reports_of(estimator, X, y)[-1]
+    is_bounded = np.abs(estimator.dual_coef_) == 2.0
+    assert last["n_bounded"] == is_bounded.sum()
+    assert last["n_free"] == (~is_bounded).sum() > 0
+
+
 def test_what_the_callback_returns_at_the_end_has_no_effect():
     X, y = problem()
     expected = SVC().fit(X, y)

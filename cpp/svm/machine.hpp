@@ -45,8 +45,8 @@ struct Certificate {
   double primal_objective = 0.0; // at the model's rho
   double kkt_violation = 0.0;
   index_t n_iter = 0;
-  index_t n_free = 0;    // variables between their bounds
-  index_t n_bounded = 0; // variables at one that is not 0
+  index_t n_free = 0;    // samples whose beta is between its bounds
+  index_t n_bounded = 0; // samples whose beta is at one that is not 0
   index_t kernel_rows = 0;
   index_t kernel_values = 0; // what several machines share counts with the first of them
   index_t cache_hits = 0;

@@ -52,11 +52,18 @@ struct Regression {
     return result;
   }
 
-  // beta of every column.
-  std::vector<double> folded(const std::vector<double>& both) const {
-    std::vector<double> beta;
-    for (index_t i = 0; i < n(); ++i) beta.push_back(both[i] + both[n() + i]);
-    return beta;
+  // Gives the machine beta of every column, and counts those: alpha and alpha* of one sample may
+  // both be non-zero, without a tube and where training was stopped.
+  void fold(const std::vector<double>& both, Machine& machine) const {
+    Certificate& certificate = machine.certificate;
+    certificate.n_free = certificate.n_bounded = 0;
+    for (index_t i = 0; i < n(); ++i) {
+      const double beta = both[i] + both[n() + i];
+      machine.beta.push_back(beta);
+      if (beta == 0.0) continue;
+      const bool is_free = std::abs(beta) < (1.0 - kDust) * C[i];
+      ++(is_free ? certificate.n_free : certificate.n_bounded);
+    }
   }
 
   std::vector<double> z, C;
@@ -78,7 +85,7 @@ SingleFit train_svr(const MatrixView& X, std::span<const double> z, std::span<co
     objectives.dual += epsilon * objectives.magnitude;
     return objectives;
   });
-  machine.beta = regression.folded(fit.solution().beta);
+  regression.fold(fit.solution().beta, machine);
   return set.fit_of(machine);
 }
 
@@ -103,7 +110,7 @@ SingleFit train_nu_svr(const MatrixView& X, std::span<const double> z, std::span
     objectives.primal += price * machine.counterpart;
     return objectives;
   });
-  machine.beta = regression.folded(fit.solution().beta);
+  regression.fold(fit.solution().beta, machine);
   return set.fit_of(machine);
 }
 
