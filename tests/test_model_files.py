@@ -5,11 +5,15 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import re
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from libsvm import svm
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from libsvm_files import (
     KERNELS,
@@ -338,3 +342,14 @@ def test_kernels_that_the_format_does_not_know(tmp_path):
     assert os.listdir(tmp_path) == []
     save_model(SVC(kernel=kernels.RBF(0.5)).fit(X, y), tmp_path / "m")
     assert load_model(tmp_path / "m", n_features=3).gamma == 0.5
+
+
+def test_what_to_save_of_a_pipeline_and_of_a_search_is_told(tmp_path):
+    X, y = problem(2)
+    pipeline = make_pipeline(StandardScaler(), SVC()).fit(X, y)
+    search = GridSearchCV(SVC(), {"C": [1.0, 2.0]}, cv=2).fit(X, y)
+    for model, part in ((pipeline, "model[-1]"), (search, "best_estimator_")):
+        with pytest.raises(TypeError, match=rf"got sklearn\.\S+;.* {re.escape(part)}"):
+            save_model(model, tmp_path / "m")
+    save_model(pipeline[-1], tmp_path / "m")
+    save_model(search.best_estimator_, tmp_path / "m")

@@ -238,8 +238,14 @@ def save_model(estimator: KernelMachine, path: Path) -> None:
     if not isinstance(estimator, tuple(estimator_types.values())):
         names = ", ".join(kind.__name__ for kind in estimator_types.values())
         kind = type(estimator)
+        hint = ""
+        if isinstance(getattr(estimator, "steps", None), list):
+            hint = "; the last step of a pipeline is model[-1], and the file holds no other"
+        elif hasattr(estimator, "best_estimator_"):
+            hint = "; what a search has found is its best_estimator_"
         raise TypeError(
-            f"estimator must be one of maxmargin's {names}, got {kind.__module__}.{kind.__name__}"
+            f"estimator must be one of maxmargin's {names}, got "
+            f"{kind.__module__}.{kind.__name__}{hint}"
         )
     estimator._check_fitted()
     vectors = estimator._file_vectors()
