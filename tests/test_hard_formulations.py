@@ -18,7 +18,7 @@ from maxmargin import (
     NuSVR,
     OneClassSVM,
 )
-from oracles import conflicting_duplicates, two_classes
+from oracles import conflicting_duplicates, kernel, two_classes
 
 
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_matrix])
@@ -105,6 +105,45 @@ def test_b04_the_scale_of_the_samples_does_not_matter(name, scale):
     np.testing.assert_allclose(values_of(scaled, X * scale), values_of(plain, X), atol=1e-6)
     moved = MAKE[name](gamma=0.2, tol=1e-8).fit(X + 1e6, y)
     np.testing.assert_allclose(values_of(moved, X + 1e6), values_of(plain, X), atol=1e-5)
+
+
+@pytest.mark.parametrize("scale", [2.0**-400, 2.0**60, 2.0**990])
+def test_the_scale_of_the_weights_does_not_change_a_bit_of_a_nu_svc(scale):
+    X, y = two_classes(80, 3)
+    weight = np.linspace(0.5, 2.0, 80)
+    model = NuSVC(nu=0.4).fit(X, y, sample_weight=weight)
+    other = NuSVC(nu=0.4).fit(X, y, sample_weight=scale * weight)
+    assert other.certificate_.n_iter == model.certificate_.n_iter
+    for name in ("dual_coef_", "intercept_"):
+        assert getattr(other, name).tobytes() == getattr(model, name).tobytes()
+    assert (scale * other.C_).tobytes() == model.C_.tobytes()
+
+
+@pytest.mark.parametrize("C", [1e3, 1e9, 1e11, 1e12])
+@pytest.mark.parametrize("kind", ["linear", "rbf"])
+@pytest.mark.filterwarnings("ignore::maxmargin.ConvergenceWarning")
+def test_a_nu_svr_of_a_huge_bound_has_converged_only_if_that_is_true(kind, C):
+    """Rounding takes the coefficients' sum from 0; with "rbf" most of alpha and alpha* cancels."""
+    r = np.random.default_rng(1)
+    X = r.normal(size=(30, 2)) + 3.0
+    y = X[:, 0] + 0.3 * r.normal(size=30)
+    model = NuSVR(C=C, kernel=kind, gamma=0.3).fit(X, y)
+    certificate, tol = model.certificate_, 1e-3
+    assert certificate.converged == (certificate.kkt_violation < tol)
+    if not certificate.converged:
+        assert C >= 1e11
+        return
+    K = kernel(X, X, kind, gamma=0.3)
+    beta = np.zeros(30)
+    beta[model.support_] = model.dual_coef_[0]
+    magnitude = np.abs(beta).sum()
+    eps = np.finfo(float).eps
+    assert abs(beta.sum()) <= max(30 * eps * magnitude, tol / K.max())
+    off = np.abs(y - K @ beta - model.intercept_) - model.epsilon_
+    rounding = 30 * eps * magnitude * K.max()
+    assert off[beta == 0].max(initial=0.0) <= tol + rounding
+    assert -off[np.abs(beta) >= C].min(initial=0.0) <= tol + rounding
+    assert np.abs(off[(beta != 0) & (np.abs(beta) < C)]).max(initial=0.0) <= tol + rounding
 
 
 @pytest.mark.parametrize("name", MAKE)

@@ -61,6 +61,7 @@ class DualFit {
   template <Real T> void solve_in(const KernelSource& source);
   template <Real T> void count_work(const KernelMatrix<T>& matrix);
   void count_support();
+  void count_lost_sum();
   bool are_sharp(const Objectives& objectives) const;
   void sharpen();
 
@@ -74,6 +75,8 @@ class DualFit {
   double begin_;
   double value_error_;
   bool is_narrow_;
+  bool is_twofold_;
+  double sum_; // of all beta, as the constraints have it
 };
 
 // Below so many rows, float64 costs no more.

@@ -5,6 +5,7 @@
 #include "svm/start.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace maxmargin {
@@ -67,8 +68,12 @@ double square_norm(const DualFit& fit) {
 } // namespace
 
 Machine train_nu_svc(const KernelSource& source, std::span<const double> y,
-                     std::span<const double> C, double nu, index_t second_group,
+                     std::span<const double> bounds, double nu, index_t second_group,
                      const SolverOptions& options, Control& control) {
+  // beta and r grow with the bounds, and the model does not. A power of two rounds nothing.
+  const double unit = std::exp2(std::ilogb(*std::ranges::max_element(bounds)));
+  std::vector<double> C;
+  for (const double bound : bounds) C.push_back(bound / unit);
   const auto middle = C.begin() + second_group;
   const double first = std::accumulate(C.begin(), middle, 0.0);
   const double second = std::accumulate(middle, C.end(), 0.0);
@@ -95,8 +100,8 @@ Machine train_nu_svc(const KernelSource& source, std::span<const double> y,
       machine.rho = margin.rho;
       // Neither w = 0 nor an r that the violation hides is told from no margin.
       if (is_largest && (square <= rounding * s || (is_last && r <= std::max(violation, 0.0)))) {
-        r = 1.0;
-        machine.rho = first < second ? 1.0 : first > second ? -1.0 : 0.0;
+        r = 1.0 / unit;
+        machine.rho = first < second ? r : first > second ? -r : 0.0;
       }
       require_margin(is_largest || r > rounding);
       Objectives objectives;
@@ -128,7 +133,7 @@ Machine train_nu_svc(const KernelSource& source, std::span<const double> y,
       machine.beta = fit.solution().beta;
       for (double& beta : machine.beta) beta /= r;
       machine.rho /= r;
-      machine.counterpart = 1.0 / r;
+      machine.counterpart = 1.0 / (r * unit);
       return machine;
     }
     problem.start = fit.solution().beta;

@@ -21,11 +21,11 @@ namespace maxmargin {
 // solution, with f = -+r, the side of the heavier class. It is r = 1 that is returned, f the
 // constant of the heavier class (0 where they weigh the same): a C-SVC whatever its C.
 //
-// Columns, y and C are those of train_c_svc; the columns of y = 1 come first, and second_group is
-// where the others begin. Throws InvalidArgument where r = 0 at another nu, as far as the precision
-// tells.
+// Columns, y and the bounds C are those of train_c_svc; the columns of y = 1 come first, and
+// second_group is where the others begin. Throws InvalidArgument where r = 0 at another nu, as far
+// as the precision tells.
 Machine train_nu_svc(const KernelSource& source, std::span<const double> y,
-                     std::span<const double> C, double nu, index_t second_group,
+                     std::span<const double> bounds, double nu, index_t second_group,
                      const SolverOptions& options, Control& control);
 
 } // namespace maxmargin
