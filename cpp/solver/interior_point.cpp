@@ -1,6 +1,7 @@
 #include "solver/interior_point.hpp"
 
 #include "base/error.hpp"
+#include "solver/best_weights.hpp"
 #include "solver/linear_certificate.hpp"
 #include "solver/newton_system.hpp"
 #include "solver/row_passes.hpp"
@@ -97,7 +98,8 @@ class InteriorPoint {
         break;
       }
     }
-    if (is_proved()) reason = StopReason::converged;
+    if (is_proved() || (best_.replace(objective_, weights_) && is_proved()))
+      reason = StopReason::converged;
     return finish(reason);
   }
 
@@ -187,6 +189,7 @@ class InteriorPoint {
     }
     if (!std::isfinite(objective_) || !std::isfinite(gap_))
       throw NumericError("the objective overflows");
+    best_.consider(objective_, weights_);
   }
 
   double mu() const { return complementarity_ / static_cast<double>(2 * n_variables_); }
@@ -322,6 +325,7 @@ class InteriorPoint {
   NewtonSystem system_;
   WeightedGram gram_;
   std::vector<double> weights_, direction_, right_side_;
+  BestWeights<std::vector<double>> best_;
   std::vector<double> imbalance_;            // sum_j s_j alpha_j x~_j - R w~
   std::vector<double> values_, value_steps_; // f, and what it changes by along the direction
   std::vector<double> row_weights_, coef_, second_coef_;

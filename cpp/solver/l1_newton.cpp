@@ -1,6 +1,7 @@
 #include "solver/l1_newton.hpp"
 
 #include "base/error.hpp"
+#include "solver/best_weights.hpp"
 #include "solver/idle_steps.hpp"
 #include "solver/l1_line.hpp"
 #include "solver/l1_quadratic.hpp"
@@ -68,6 +69,7 @@ class L1Newton {
     idle_steps_ = {};
     for (;; ++n_iter_) {
       bounds_ = bounds(lambda_);
+      best_.consider(objective(penalties_), weights_);
       if (bounds_.gap <= tol * bounds_.objective) {
         if (!is_last || is_proved()) return StopReason::converged;
         losses_.set_weights(weights_); // what steps have added up is off
@@ -103,14 +105,17 @@ class L1Newton {
     double objective, gap;
   };
   Bounds bounds(std::span<const double> lambda) const {
-    double objective = losses_.sum();
-    for (std::size_t k = 0; k < weights_.size(); ++k)
-      objective += lambda[k] * std::abs(weights_[k]);
+    const double primal = objective(lambda);
     const double most = steepest(lambda, gradient_);
-    const double gap = objective + l1_dual_point(problem_, losses_.beta(), most).objective;
-    if (!std::isfinite(objective) || !std::isfinite(gap))
+    const double gap = primal + l1_dual_point(problem_, losses_.beta(), most).objective;
+    if (!std::isfinite(primal) || !std::isfinite(gap))
       throw NumericError("the objective overflows");
-    return {objective, gap};
+    return {primal, gap};
+  }
+  double objective(std::span<const double> lambda) const {
+    double sum = losses_.sum();
+    for (std::size_t k = 0; k < weights_.size(); ++k) sum += lambda[k] * std::abs(weights_[k]);
+    return sum;
   }
 
   bool is_proved() {
@@ -169,7 +174,9 @@ class L1Newton {
   }
 
   LinearSolution finish(StopReason reason) {
-    if (reason != StopReason::converged && is_proved()) reason = StopReason::converged;
+    if (reason != StopReason::converged &&
+        (is_proved() || (best_.replace(objective(penalties_), weights_) && is_proved())))
+      reason = StopReason::converged;
     proof_.n_iter = n_iter_;
     proof_.n_free = losses_.count();
     proof_.seconds = time_.seconds();
@@ -187,7 +194,8 @@ class L1Newton {
   std::vector<double> penalties_, lambda_; // of the problem, and of the present stage
   L1Quadratic quadratic_;
   std::vector<double> weights_, gradient_; // the latter of the losses
-  Bounds bounds_{};                        // of the present stage
+  BestWeights<std::vector<double>> best_;
+  Bounds bounds_{}; // of the present stage
   IdleSteps idle_steps_;
   index_t n_iter_ = 0;
   LinearSolution proof_;
