@@ -33,3 +33,11 @@ def test_rectangles_of_kernel_values_are_those_of_the_definition(form, dtype, n_
     np.testing.assert_allclose(
         values[:, :n_columns], expected[np.ix_(rows, columns)], atol=tolerance
     )
+    if form not in ("precomputed", "stored"):
+        factors = rng(4).uniform(-1, 1, (1, 64))
+        weighed = _core.KernelParams.composed([(params, 1.0), "factors"], factors)
+        values = _core._internal.kernel_rectangle(samples, weighed, False, rows, columns)
+        expected = np.outer(factors, factors) * expected
+        np.testing.assert_allclose(
+            values[:, :n_columns], expected[np.ix_(rows, columns)], atol=tolerance
+        )

@@ -75,8 +75,9 @@ def test_sparse_block_is_the_definition(target, dtype, name):
         )
 
 
-# Postfix: (name, degree, weight), and operations. Powers stand first or second, in all that passes
-# over a block can be; the degrees are those with few and with many bits.
+# Postfix: (name, degree, weight), operations, and "factors" after what has them. Powers stand first
+# or second, in all that passes over a block can be; the degrees are those with few and with many
+# bits.
 COMPOSITIONS = [
     [("rbf", 0, 1.0), ("poly", 2, 0.5), "+"],
     [("poly", 3, 0.5), ("rbf", 0, 0.7), "*"],
@@ -86,6 +87,15 @@ COMPOSITIONS = [
     [("rbf", 0, 1.5), ("rbf", 0, 0.5), ("linear", 3, 0.5), "+", "*"],
     [("linear", 3, 0.5), ("rbf", 0, 1.0), ("sigmoid", 0, 0.5), "*", ("poly", 6, 0.1), "+", "+"],
     [("rbf", 0, 0.25)],
+    [("linear", 1, 0.5)],
+    [("sigmoid", 0, 0.5), ("rbf", 0, 0.5), "+", ("linear", 3, 0.5), "+", ("linear", 1, 0.3), "*"],
+    [("linear", 1, 0.5), "factors"],
+    [("poly", 3, 1.0), "factors", ("rbf", 0, 0.7), "factors", "+", "factors"],
+    [("rbf", 0, 1.0), ("poly", 3, 0.5), "factors", "+"],
+    [("rbf", 0, 0.7), ("poly", 3, 1.0), "factors", "*", "factors"],
+    [("poly", 2, 0.5), ("rbf", 0, 1.0), "factors", "*"],
+    [("sigmoid", 0, 0.3), ("rbf", 0, 0.5), "factors", "+", "factors", ("poly", 2, 0.3), "*"],
+    [("rbf", 0, 1.5), ("rbf", 0, 0.5), ("sigmoid", 3, 0.5), "+", "factors", "*", "factors"],
 ]
 
 
@@ -99,9 +109,13 @@ def test_composed_block_is_the_definition(target, dtype, sparse, composition):
     A, B = rng.uniform(-1, 1, (n, 5)).astype(dtype), rng.uniform(-1, 1, (40, 5)).astype(dtype)
     if sparse:
         A, B = (sp.csr_matrix(np.where(np.abs(M) > 0.3, M, 0)) for M in (A, B))
-    steps, stack = [], []
+    steps, stack, factors = [], [], []
     for step in composition:
-        if isinstance(step, str):
+        if step == "factors":
+            factors.append([rng.uniform(-1, 1, len_of) for len_of in (n, 40)])
+            stack[-1] = stack[-1] * np.outer(*factors[-1])
+            steps.append(step)
+        elif isinstance(step, str):
             second = stack.pop()
             stack[-1] = stack[-1] + second if step == "+" else stack[-1] * second
             steps.append(step)
@@ -110,9 +124,15 @@ def test_composed_block_is_the_definition(target, dtype, sparse, composition):
             stack.append(weight * kernel_matrix(A, B, name, gamma=0.3, coef0=0.5, degree=degree))
             steps.append((_core.KernelParams(name, 0.3, 0.5, degree), weight))
     given = [(M.data, M.indices, M.indptr, M.shape[1]) for M in (A, B)] if sparse else [A, B]
-    K, _ = internal.kernel_block(target, *given, _core.KernelParams.composed(steps))
+    of_A, of_B = (np.array([pair[k] for pair in factors]) for k in (0, 1))
+    kernel = _core.KernelParams.composed(steps, of_B)
+    K, _ = internal.kernel_block(target, *given, kernel, factors=of_A)
     bound = 32 * np.finfo(dtype).eps * max(1.0, np.abs(stack[0]).max())
     assert np.abs(K[:, :40] - stack[0]).max() <= bound
+    if sparse:
+        coef = rng.normal(size=n)
+        sums = internal.sparse_add(target, *given, kernel, coef, of_A)
+        np.testing.assert_allclose(sums[:40], coef @ stack[0], atol=n * bound)
 
 
 @pytest.mark.parametrize("target", TARGETS)

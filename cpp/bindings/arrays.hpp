@@ -9,6 +9,7 @@
 #include "data/views.hpp"
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -69,6 +70,10 @@ inline MatrixView matrix_view(const py::object& X) {
 
 template <class T> std::span<const T> span_of(const Array<T>& array) {
   return {array.data(), static_cast<std::size_t>(array.size())};
+}
+
+template <class T> std::span<const T> span_of(const std::optional<Array<T>>& array) {
+  return array ? span_of(*array) : std::span<const T>();
 }
 
 // Hands the vector's memory to a numpy array of the given shape.

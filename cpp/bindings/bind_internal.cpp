@@ -9,6 +9,7 @@
 #include "kernel/kernel_matrix.hpp"
 #include "kernel/packed_samples.hpp"
 #include "kernel/row_cache.hpp"
+#include "kernel/sample_factors.hpp"
 #include "kernel/set_kernel_rows.hpp"
 #include "kernel/stored_kernel_rows.hpp"
 #include "simd/dispatch.hpp"
@@ -22,11 +23,18 @@
 namespace maxmargin::bindings {
 namespace {
 
+double seconds_of(const auto& run) {
+  const auto begin = std::chrono::steady_clock::now();
+  run();
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
+  return elapsed.count();
+}
+
 // K(A, B) by one target's block code, in the type of A, `repeat` times; (values, seconds of the
-// fastest).
+// fastest). The factors of the kernel are those of B, the others those of A.
 template <Real T>
 py::tuple dense_block(const simd::KernelTable& target, const MatrixView& A, const MatrixView& B,
-                      const KernelParams& kernel, int repeat) {
+                      const KernelParams& kernel, std::span<const double> factors, int repeat) {
   const simd::RealTable<T>& table = simd::real_table<T>(target);
   const Scaling scaling = scaling_of(B, is_translation_invariant(kernel));
   const simd::Pairing pairing = pairing_of(kernel);
@@ -49,21 +57,25 @@ py::tuple dense_block(const simd::KernelTable& target, const MatrixView& A, cons
   block.panels = panels.data();
   block.n_panels = columns.n_panels();
   block.epilogue = epilogue_of<T>(kernel, scaling);
+  const SampleFactors<T> query_factors(factors, n_factors(kernel), n_rows(A),
+                                       identity_order(n_rows(A)));
+  const SampleFactors<T> column_factors(kernel.factors, n_factors(kernel), n_rows(B),
+                                        identity_order(n_rows(B)));
+  block.query_factors = query_factors.from(0);
+  block.column_factors = column_factors.from(0);
   block.out = out.data();
   double best = HUGE_VAL;
-  for (int k = 0; k < repeat; ++k) {
-    const auto begin = std::chrono::steady_clock::now();
-    table.dense_block(block);
-    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
-    best = std::min(best, elapsed.count());
-  }
+  for (int k = 0; k < repeat; ++k)
+    best = std::min(best, seconds_of([&] { table.dense_block(block); }));
   return py::make_tuple(to_numpy(std::move(values), {n_rows(A), stride}), best);
 }
 
-// A in chunks of queries against the rows of B, padded to a line by copies of the last.
+// The same for A in chunks of queries against the rows of B, padded to a line by copies of the
+// last; with coefficients, the sums of the rows in place of the values.
 template <Real T>
-py::array sparse_block(const simd::KernelTable& target, const MatrixView& A, const MatrixView& B,
-                       const KernelParams& kernel, const std::vector<double>& coef) {
+py::tuple sparse_block(const simd::KernelTable& target, const MatrixView& A, const MatrixView& B,
+                       const KernelParams& kernel, std::span<const double> factors, int repeat,
+                       const std::vector<double>& coef) {
   const simd::RealTable<T>& table = simd::real_table<T>(target);
   const Scaling scaling = scaling_of(B, false);
   std::vector<index_t> rows = identity_order(n_rows(B));
@@ -78,7 +90,10 @@ py::array sparse_block(const simd::KernelTable& target, const MatrixView& A, con
   const std::vector<index_t> numbers = identity_order(n_rows(A));
   TailIndex<T> index;
   index.build(columns, rows);
+  const SampleFactors<T> query_factors(factors, n_factors(kernel), n_rows(A), numbers);
+  const SampleFactors<T> row_factors(kernel.factors, n_factors(kernel), n_rows(B), rows);
   QueryTable<T> lines;
+  double seconds = 0.0;
   for (index_t first = 0; first < n_rows(A); first += QueryTable<T>::kQueries) {
     const index_t n = std::min(QueryTable<T>::kQueries, n_rows(A) - first);
     const std::span chunk = std::span(numbers).subspan(first, n);
@@ -90,14 +105,19 @@ py::array sparse_block(const simd::KernelTable& target, const MatrixView& A, con
     columns.describe(rows, block);
     lines.describe(block);
     block.epilogue = epilogue_of<T>(kernel, scaling);
-    table.sparse_block(block, out.data());
+    block.query_factors = query_factors.from(first);
+    block.row_factors = row_factors.from(0);
+    double best = HUGE_VAL;
+    for (int k = 0; k < repeat; ++k)
+      best = std::min(best, seconds_of([&] { table.sparse_block(block, out.data()); }));
+    seconds += best;
     if (coef.empty()) continue;
     double padded[QueryTable<T>::kQueries] = {};
     std::copy_n(coef.data() + first, n, padded);
     table.sparse_add(block, padded, sums.data());
   }
-  if (!coef.empty()) return to_numpy(std::move(sums));
-  return to_numpy(std::move(values), {n_rows(A), width});
+  if (!coef.empty()) return py::make_tuple(to_numpy(std::move(sums)), seconds);
+  return py::make_tuple(to_numpy(std::move(values), {n_rows(A), width}), seconds);
 }
 
 bool is_float32(const MatrixView& X) {
@@ -109,15 +129,16 @@ bool is_float32(const MatrixView& X) {
 }
 
 py::tuple kernel_block(const std::string& target, const py::object& A, const py::object& B,
-                       const KernelParams& kernel, int repeat) {
+                       const KernelParams& kernel, int repeat,
+                       const std::optional<Array<double>>& factors) {
   const simd::KernelTable& table = simd::table_named(target);
   const MatrixView a = matrix_view(A), b = matrix_view(B);
+  const std::span<const double> given = span_of(factors);
   if (is_sparse(b))
-    return py::make_tuple(is_float32(a) ? sparse_block<float>(table, a, b, kernel, {})
-                                        : sparse_block<double>(table, a, b, kernel, {}),
-                          0.0);
-  return is_float32(a) ? dense_block<float>(table, a, b, kernel, repeat)
-                       : dense_block<double>(table, a, b, kernel, repeat);
+    return is_float32(a) ? sparse_block<float>(table, a, b, kernel, given, repeat, {})
+                         : sparse_block<double>(table, a, b, kernel, given, repeat, {});
+  return is_float32(a) ? dense_block<float>(table, a, b, kernel, given, repeat)
+                       : dense_block<double>(table, a, b, kernel, given, repeat);
 }
 
 // Some kernel values of X with itself; where is_stored, X is a matrix of all of them.
@@ -219,16 +240,26 @@ BlockVariables block_of(const Array<double>& beta, const Array<double>& gradient
 
 void bind_internal(py::module_& m) {
   py::module_ internal = m.def_submodule("_internal", "The inside, for tests and benchmarks.");
-  internal.def("kernel_block", &kernel_block, py::arg("target"), py::arg("A"), py::arg("B"),
-               py::arg("kernel"), py::arg("repeat") = 1,
-               "(K(A, B), seconds) by one target; padding columns stand at the end.");
-  internal.def("sparse_add", [](const std::string& target, const py::object& A, const py::object& B,
-                                const KernelParams& kernel, const std::vector<double>& coef) {
-    const simd::KernelTable& table = simd::table_named(target);
-    const MatrixView a = matrix_view(A), b = matrix_view(B);
-    return is_float32(a) ? sparse_block<float>(table, a, b, kernel, coef)
-                         : sparse_block<double>(table, a, b, kernel, coef);
-  });
+  internal.def(
+      "kernel_block", &kernel_block, py::arg("target"), py::arg("A"), py::arg("B"),
+      py::arg("kernel"), py::arg("repeat") = 1, py::arg("factors") = py::none(),
+      "(K(A, B), seconds) by one target; padding columns stand at the end. The factors are "
+      "those of A.");
+  internal.def(
+      "sparse_add",
+      [](const std::string& target, const py::object& A, const py::object& B,
+         const KernelParams& kernel, const std::vector<double>& coef,
+         const std::optional<Array<double>>& factors) {
+        const simd::KernelTable& table = simd::table_named(target);
+        const MatrixView a = matrix_view(A), b = matrix_view(B);
+        const std::span<const double> given = span_of(factors);
+        const py::tuple result = is_float32(a)
+                                     ? sparse_block<float>(table, a, b, kernel, given, 1, coef)
+                                     : sparse_block<double>(table, a, b, kernel, given, 1, coef);
+        return py::object(result[0]);
+      },
+      py::arg("target"), py::arg("A"), py::arg("B"), py::arg("kernel"), py::arg("coef"),
+      py::arg("factors") = py::none());
   internal.def("kernel_rectangle", [](const py::object& X, const KernelParams& kernel,
                                       bool is_stored, const Array<std::int64_t>& rows,
                                       const Array<std::int64_t>& columns) {

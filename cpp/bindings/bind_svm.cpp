@@ -38,14 +38,23 @@ KernelParams kernel_params(const std::string& type, double gamma, double coef0, 
   return kernel;
 }
 
-// In postfix notation: tuples (kernel, weight), and the strings "+" and "*".
-KernelParams composed_kernel(const py::list& steps) {
+// In postfix notation: tuples (kernel, weight), the strings "+" and "*", and "factors" after a step
+// whose result is multiplied by a row of the factors.
+KernelParams composed_kernel(const py::list& steps, const std::optional<Array<double>>& factors) {
   KernelParams kernel;
   kernel.type = KernelType::composed;
+  const std::span<const double> given = span_of(factors);
+  kernel.factors.assign(given.begin(), given.end());
   for (const py::handle step : steps) {
+    const auto symbol = py::isinstance<py::str>(step) ? py::cast<std::string>(step) : "";
+    if (symbol == "factors") {
+      require(!kernel.steps.empty() && !kernel.steps.back().has_factors,
+              "factors must follow a step, once");
+      kernel.steps.back().has_factors = true;
+      continue;
+    }
     KernelParams::Step& to = kernel.steps.emplace_back();
-    if (py::isinstance<py::str>(step)) {
-      const auto symbol = py::cast<std::string>(step);
+    if (!symbol.empty()) {
       require(symbol == "+" || symbol == "*", "an operation must be + or *");
       to.kind = symbol == "+" ? CompositionStep::add : CompositionStep::multiply;
     } else {
@@ -221,14 +230,15 @@ std::unique_ptr<Decision> make_one_vs_rest(const py::object& support_vectors,
       matrix_view(support_vectors), span_of(dual_coef), span_of(rho), kernel)));
 }
 
-py::array_t<double> decision_function(const Decision& decision, const py::object& X,
-                                      int n_threads) {
+py::array_t<double> decision_function(const Decision& decision, const py::object& X, int n_threads,
+                                      const std::optional<Array<double>>& factors) {
   const MatrixView view = matrix_view(X);
+  const std::span<const double> given = span_of(factors);
   std::vector<double> values(static_cast<std::size_t>(n_rows(view) * decision.n_machines()));
   Control control(python_hook(py::none()));
   {
     const WithoutGil nogil;
-    decision.evaluate(view, values.data(), n_threads, control);
+    decision.evaluate(view, given, values.data(), n_threads, control);
   }
   return to_numpy(std::move(values), {n_rows(view), decision.n_machines()});
 }
@@ -242,7 +252,7 @@ void bind_svm(py::module_& m) {
   py::class_<KernelParams>(m, "KernelParams", "A kernel's type and parameters.")
       .def(py::init(&kernel_params), py::arg("type"), py::arg("gamma") = 1.0,
            py::arg("coef0") = 0.0, py::arg("degree") = 3)
-      .def_static("composed", &composed_kernel, py::arg("steps"))
+      .def_static("composed", &composed_kernel, py::arg("steps"), py::arg("factors") = py::none())
       .def_property_readonly("type", &type_name)
       .def_readonly("gamma", &KernelParams::gamma)
       .def_readonly("coef0", &KernelParams::coef0)
@@ -271,7 +281,8 @@ void bind_svm(py::module_& m) {
            py::arg("dual_coef"), py::arg("rho"), py::arg("kernel"))
       .def_static("one_vs_rest", &make_one_vs_rest, py::arg("support_vectors"),
                   py::arg("dual_coef"), py::arg("rho"), py::arg("kernel"))
-      .def("decision_function", &decision_function, py::arg("X"), py::arg("n_threads") = 0);
+      .def("decision_function", &decision_function, py::arg("X"), py::arg("n_threads") = 0,
+           py::arg("factors") = py::none());
 }
 
 } // namespace maxmargin::bindings

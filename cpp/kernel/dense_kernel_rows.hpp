@@ -2,6 +2,7 @@
 
 #include "data/packed_dense.hpp"
 #include "kernel/kernel_rows.hpp"
+#include "kernel/sample_factors.hpp"
 
 #include <vector>
 
@@ -10,8 +11,9 @@ namespace maxmargin {
 // Kernel rows over dense panels: register tiles of products (simd/block.inc.hpp).
 template <Real T> class DenseKernelRows final : public KernelRows<T> {
  public:
-  // The panels must outlive this.
-  DenseKernelRows(std::vector<const T*> panels, index_t depth, const simd::Epilogue<T>& epilogue);
+  // The panels must outlive this; the factors are those of their rows.
+  DenseKernelRows(std::vector<const T*> panels, index_t depth, const simd::Epilogue<T>& epilogue,
+                  SampleFactors<T> factors);
 
   std::vector<double> relative_errors() const override;
   void gather(std::span<const index_t> rows) override;
@@ -23,18 +25,21 @@ template <Real T> class DenseKernelRows final : public KernelRows<T> {
   std::unique_ptr<KernelRows<T>> restricted(std::span<const index_t> columns) const override;
 
  private:
-  DenseKernelRows(PackedDense<T> panels, const simd::Epilogue<T>& epilogue);
+  DenseKernelRows(PackedDense<T> panels, const simd::Epilogue<T>& epilogue,
+                  SampleFactors<T> factors);
   // What is about to be computed, and counts as computed.
   simd::DenseBlock<T> block(index_t first, index_t n, std::span<const T* const> panels,
-                            T* const* out);
+                            simd::Factors<T> factors, T* const* out);
 
   PackedDense<T> owned_;
   std::vector<const T*> panels_;
   index_t depth_;
   simd::Epilogue<T> epilogue_;
+  SampleFactors<T> factors_;
   const simd::RealTable<T>& table_;
   std::vector<index_t> rows_;
   DenseQueries<T> queries_;
+  SampleFactors<T> query_factors_;
 };
 
 } // namespace maxmargin

@@ -67,6 +67,11 @@ inline void check_steps(const std::vector<KernelParams::Step>& steps) {
           "a composition of too many kernels");
 }
 
+inline index_t n_factors(const KernelParams& kernel) {
+  return std::ranges::count_if(kernel.steps,
+                               [](const KernelParams::Step& step) { return step.has_factors; });
+}
+
 template <Real T> simd::Leaf<T> leaf_of(const KernelParams& kernel, const Scaling& scaling) {
   simd::Leaf<T> leaf;
   const double square = scaling.square_factor(), unit = 1.0 / scaling.factor();
@@ -126,11 +131,13 @@ simd::Epilogue<T> epilogue_of(const KernelParams& kernel, const Scaling& scaling
   if (kernel.type != KernelType::composed) return e;
   check_steps(kernel.steps);
   e.transform = simd::Transform::composed;
+  int n_factors = 0;
   for (const KernelParams::Step& step : kernel.steps) {
     simd::Step<T>& to = e.steps[e.n_steps++];
     to.kind = static_cast<simd::StepKind>(step.kind);
     to.leaf = leaf_of<T>(step.kernel, scaling);
     to.weight = static_cast<T>(step.weight);
+    if (step.has_factors) to.factor = n_factors++;
   }
   return e;
 }

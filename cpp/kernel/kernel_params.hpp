@@ -31,6 +31,8 @@ enum class CompositionStep { value, add, multiply };
 // composed    sums and products of the others but precomputed, all of one pairing, and of
 //   power_sum x.z + (x.z)^2 + .. + (x.z)^degree
 //   constant  1
+//             each of which may be made f(x) K(x, z) f(z): weighted, or normalised by
+//             f(x) = 1 / sqrt(K(x, x))
 struct KernelParams {
   KernelType type = KernelType::rbf;
   double gamma = 1.0;
@@ -41,12 +43,16 @@ struct KernelParams {
   // the last two results.
   struct Step;
   std::vector<Step> steps;
+
+  // f of all samples that the kernel goes with, for each step in turn that has factors.
+  std::vector<double> factors = {};
 };
 
 struct KernelParams::Step {
   CompositionStep kind = CompositionStep::value;
   KernelParams kernel; // of a value
   double weight = 1.0;
+  bool has_factors = false; // K(x, z) becomes f(x) K(x, z) f(z)
 };
 
 } // namespace maxmargin

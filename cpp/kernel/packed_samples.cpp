@@ -3,6 +3,7 @@
 #include "kernel/dense_kernel_rows.hpp"
 #include "kernel/kernel_function.hpp"
 #include "kernel/precomputed_kernel_rows.hpp"
+#include "kernel/sample_factors.hpp"
 #include "kernel/set_kernel_rows.hpp"
 #include "kernel/sparse_kernel_rows.hpp"
 #include "simd/dispatch.hpp"
@@ -27,13 +28,18 @@ struct SegmentOrder {
   std::vector<index_t> begin;
 };
 
-// The packed rows of some segments.
-std::vector<index_t> columns_of(std::span<const index_t> segments,
-                                const std::vector<index_t>& begin) {
-  std::vector<index_t> columns;
+// The places in which the rows of some segments are packed.
+std::vector<index_t> places_of(std::span<const index_t> segments,
+                               const std::vector<index_t>& begin) {
+  std::vector<index_t> places;
   for (const index_t s : segments)
-    for (index_t i = begin[s]; i < begin[s + 1]; ++i) columns.push_back(i);
-  return columns;
+    for (index_t i = begin[s]; i < begin[s + 1]; ++i) places.push_back(i);
+  return places;
+}
+
+template <Real T>
+SampleFactors<T> factors_of(const PackingPlan& plan, std::span<const index_t> rows) {
+  return SampleFactors<T>(plan.kernel.factors, n_factors(plan.kernel), n_rows(plan.X), rows);
 }
 
 template <Real T> class PackedDenseSamples final : public PackedSamples<T> {
@@ -42,20 +48,23 @@ template <Real T> class PackedDenseSamples final : public PackedSamples<T> {
                      Control& control)
       : begin_(order.begin), epilogue_(epilogue_of<T>(plan.kernel, plan.scaling)),
         packed_(plan.X, order.rows, plan.scaling, epilogue_.pairing,
-                simd::real_table<T>(simd::active_table()), threads, &control) {}
+                simd::real_table<T>(simd::active_table()), threads, &control),
+        factors_(factors_of<T>(plan, order.rows)) {}
 
   std::unique_ptr<KernelRows<T>> rows(std::span<const index_t> segments, int) const override {
     std::vector<const T*> panels;
     for (const index_t s : segments)
       for (index_t p = begin_[s] / kLane<T>; p < begin_[s + 1] / kLane<T>; ++p)
         panels.push_back(packed_.panel(p));
-    return std::make_unique<DenseKernelRows<T>>(std::move(panels), packed_.depth(), epilogue_);
+    return std::make_unique<DenseKernelRows<T>>(std::move(panels), packed_.depth(), epilogue_,
+                                                factors_.selected(places_of(segments, begin_)));
   }
 
  private:
   std::vector<index_t> begin_;
   simd::Epilogue<T> epilogue_;
   PackedDense<T> packed_;
+  SampleFactors<T> factors_;
 };
 
 template <Real T> class PackedSparseSamples final : public PackedSamples<T> {
@@ -63,18 +72,22 @@ template <Real T> class PackedSparseSamples final : public PackedSamples<T> {
   PackedSparseSamples(const PackingPlan& plan, const SegmentOrder& order, int threads)
       : begin_(order.begin), epilogue_(epilogue_of<T>(plan.kernel, plan.scaling)),
         packed_(plan.X, order.rows, plan.scaling, epilogue_.pairing, plan.order,
-                simd::real_table<T>(simd::active_table()), threads) {}
+                simd::real_table<T>(simd::active_table()), threads),
+        factors_(factors_of<T>(plan, order.rows)) {}
 
   std::unique_ptr<KernelRows<T>> rows(std::span<const index_t> segments,
                                       int threads) const override {
-    return std::make_unique<SparseKernelRows<T>>(packed_, columns_of(segments, begin_), threads,
-                                                 epilogue_);
+    std::vector<index_t> columns = places_of(segments, begin_);
+    SampleFactors<T> factors = factors_.selected(columns);
+    return std::make_unique<SparseKernelRows<T>>(packed_, std::move(columns), threads, epilogue_,
+                                                 std::move(factors));
   }
 
  private:
   std::vector<index_t> begin_;
   simd::Epilogue<T> epilogue_;
   PackedCsr<T> packed_;
+  SampleFactors<T> factors_;
 };
 
 template <Real T> class PackedSetSamples final : public PackedSamples<T> {
@@ -84,8 +97,7 @@ template <Real T> class PackedSetSamples final : public PackedSamples<T> {
 
   std::unique_ptr<KernelRows<T>> rows(std::span<const index_t> segments,
                                       int threads) const override {
-    return std::make_unique<SetKernelRows<T>>(sets_, columns_of(segments, begin_), threads,
-                                              powers_);
+    return std::make_unique<SetKernelRows<T>>(sets_, places_of(segments, begin_), threads, powers_);
   }
 
  private:

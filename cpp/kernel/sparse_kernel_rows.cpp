@@ -18,9 +18,10 @@ constexpr index_t kColumnChunk = 1024;
 
 template <Real T>
 SparseKernelRows<T>::SparseKernelRows(const PackedCsr<T>& samples, std::vector<index_t> columns,
-                                      int threads, const simd::Epilogue<T>& epilogue)
+                                      int threads, const simd::Epilogue<T>& epilogue,
+                                      SampleFactors<T> factors)
     : samples_(samples), columns_(std::move(columns)), epilogue_(epilogue),
-      table_(simd::real_table<T>(simd::active_table())),
+      factors_(std::move(factors)), table_(simd::real_table<T>(simd::active_table())),
       spread_(static_cast<std::size_t>(thread_count(threads))) {
   columns_.resize(
       static_cast<std::size_t>(round_up(static_cast<index_t>(columns_.size()), kLane<T>)), 0);
@@ -49,6 +50,7 @@ template <Real T> std::vector<double> SparseKernelRows<T>::relative_errors() con
 template <Real T> void SparseKernelRows<T>::gather(std::span<const index_t> rows) {
   queries_.clear();
   for (const index_t r : rows) queries_.push_back(columns_[r]);
+  query_factors_ = factors_.selected(rows);
   for (Spread& spread : spread_) spread.first = -1;
 }
 
@@ -67,7 +69,7 @@ void SparseKernelRows<T>::evaluate(index_t first, index_t n, index_t begin, inde
   if (spread.first != first || begin < spread.reached) spread_out(first, n, index_, thread);
   spread.first = first;
   spread.reached = end;
-  table_.sparse_block(block(spread.table, columns_, begin, end), out);
+  table_.sparse_block(block(spread.table, first, columns_, factors_, begin, end), out);
 }
 
 template <Real T>
@@ -78,7 +80,7 @@ void SparseKernelRows<T>::add(index_t first, index_t n, index_t begin, index_t e
   QueryTable<T>& table = spread_out(first, n, index_, thread);
   for (index_t c = begin; c < end; c += kColumnChunk) {
     const index_t until = std::min(c + kColumnChunk, end);
-    table_.sparse_add(block(table, columns_, c, until), padded, out + (c - begin));
+    table_.sparse_add(block(table, first, columns_, factors_, c, until), padded, out + (c - begin));
   }
 }
 
@@ -91,7 +93,7 @@ void SparseKernelRows<T>::square(T* out, index_t stride, int threads, Control& c
   const auto evaluate_from = [&](index_t first, index_t count, index_t begin, T* const* rows,
                                  int thread) {
     QueryTable<T>& table = spread_out(first, count, square_index_, thread);
-    table_.sparse_block(block(table, columns, begin, width), rows);
+    table_.sparse_block(block(table, first, columns, query_factors_, begin, width), rows);
   };
   upper_triangle(n, this->row_chunk_, out, stride,
                  std::min<int>(threads, static_cast<int>(spread_.size())), control, evaluate_from);
@@ -102,12 +104,13 @@ void SparseKernelRows<T>::rectangle(std::span<const index_t> columns, T* out, in
                                     int threads, Control& control) {
   std::vector<index_t> samples;
   for (const index_t c : columns) samples.push_back(columns_[c]);
+  const SampleFactors<T> factors = factors_.selected(columns);
   const index_t width = round_up(static_cast<index_t>(columns.size()), kLane<T>);
   samples.resize(static_cast<std::size_t>(width), samples.front());
   if (samples_.has_tail()) square_index_.build(samples_, samples);
   const auto evaluate = [&](index_t first, index_t count, T* const* rows, int thread) {
     QueryTable<T>& table = spread_out(first, count, square_index_, thread);
-    table_.sparse_block(block(table, samples, 0, width), rows);
+    table_.sparse_block(block(table, first, samples, factors, 0, width), rows);
   };
   row_chunks(static_cast<index_t>(queries_.size()), this->row_chunk_, out, stride,
              std::min<int>(threads, static_cast<int>(spread_.size())), control, evaluate);
@@ -119,18 +122,21 @@ SparseKernelRows<T>::restricted(std::span<const index_t> columns) const {
   std::vector<index_t> kept;
   for (const index_t c : columns) kept.push_back(columns_[c]);
   return std::make_unique<SparseKernelRows>(samples_, std::move(kept),
-                                            static_cast<int>(spread_.size()), epilogue_);
+                                            static_cast<int>(spread_.size()), epilogue_,
+                                            factors_.selected(columns));
 }
 
 template <Real T>
-simd::SparseBlock<T> SparseKernelRows<T>::block(QueryTable<T>& table,
-                                                std::span<const index_t> columns, index_t begin,
-                                                index_t end) {
+simd::SparseBlock<T>
+SparseKernelRows<T>::block(QueryTable<T>& table, index_t first, std::span<const index_t> columns,
+                           const SampleFactors<T>& factors, index_t begin, index_t end) {
   if (samples_.has_tail()) table.meet_tail(begin, end, table_);
   simd::SparseBlock<T> b;
   samples_.describe(columns.subspan(begin, end - begin), b);
   table.describe(b);
   b.epilogue = epilogue_;
+  b.query_factors = query_factors_.from(first);
+  b.row_factors = factors.from(begin);
   this->count_values(b.n_queries * b.n_rows);
   return b;
 }

@@ -2,18 +2,19 @@
 
 #include "data/packed_csr.hpp"
 #include "kernel/kernel_rows.hpp"
+#include "kernel/sample_factors.hpp"
 
 #include <vector>
 
 namespace maxmargin {
 
 // Kernel rows over sparse samples: a few queries spread out as dense columns against every sample's
-// entries (simd/block.inc.hpp), and lists of samples for rare features.
+// entries (simd/sparse_block.inc.hpp), and lists of samples for rare features.
 template <Real T> class SparseKernelRows final : public KernelRows<T> {
  public:
-  // `columns` are rows of `samples`, which must outlive this.
+  // `columns` are rows of `samples`, which must outlive this; the factors are those of the columns.
   SparseKernelRows(const PackedCsr<T>& samples, std::vector<index_t> columns, int threads,
-                   const simd::Epilogue<T>& epilogue);
+                   const simd::Epilogue<T>& epilogue, SampleFactors<T> factors);
 
   std::vector<double> relative_errors() const override;
   void gather(std::span<const index_t> rows) override;
@@ -37,18 +38,20 @@ template <Real T> class SparseKernelRows final : public KernelRows<T> {
   };
 
   QueryTable<T>& spread_out(index_t first, index_t n, const TailIndex<T>& index, int thread);
-  // The queries that `table` holds against the columns begin .. end - 1 of `columns`; they count as
-  // computed.
-  simd::SparseBlock<T> block(QueryTable<T>& table, std::span<const index_t> columns, index_t begin,
-                             index_t end);
+  // The queries from `first` on, which `table` holds, against the columns begin .. end - 1 of
+  // `columns`, which have these factors; they count as computed.
+  simd::SparseBlock<T> block(QueryTable<T>& table, index_t first, std::span<const index_t> columns,
+                             const SampleFactors<T>& factors, index_t begin, index_t end);
 
   const PackedCsr<T>& samples_;
   std::vector<index_t> columns_;
   TailIndex<T> index_;
   TailIndex<T> square_index_;
   simd::Epilogue<T> epilogue_;
+  SampleFactors<T> factors_;
   const simd::RealTable<T>& table_;
   std::vector<index_t> queries_;
+  SampleFactors<T> query_factors_;
   std::vector<Spread> spread_; // by thread
 };
 

@@ -6,6 +6,7 @@
 #include "data/packed_csr.hpp"
 #include "data/packed_dense.hpp"
 #include "kernel/kernel_function.hpp"
+#include "kernel/sample_factors.hpp"
 #include "model/machine_sums.hpp"
 #include "simd/dispatch.hpp"
 
@@ -48,7 +49,8 @@ class Decision::Impl {
        const std::vector<MachinePart>& parts, std::span<const double> dual_coef,
        std::span<const double> rho, const KernelParams& kernel)
       : n_features_(n_cols(support_vectors)), columns_(support_vectors, n_support),
-        rho_(rho.begin(), rho.end()), table_(simd::real_table<T>(simd::active_table())),
+        rho_(rho.begin(), rho.end()), n_factors_(n_factors(kernel)),
+        table_(simd::real_table<T>(simd::active_table())),
         sparse_(packs_sparse(support_vectors, density_of(support_vectors))) {
     const index_t n_rows_given = n_rows(support_vectors);
     index_t n_lines = 0, n_named_machines = 0;
@@ -68,6 +70,7 @@ class Decision::Impl {
     work_of_sample_ = work_of_sample(support_vectors, pairing_of(kernel));
     scaling_ = scaling_of(support_vectors, !sparse_ && is_translation_invariant(kernel));
     epilogue_ = epilogue_of<T>(kernel, scaling_);
+    factors_ = SampleFactors<T>(kernel.factors, n_factors_, n_rows_given, columns_.row);
     if (sparse_) {
       feature_order_ = FeatureOrder(support_vectors);
       csr_ = PackedCsr<T>(support_vectors, columns_.row, scaling_, epilogue_.pairing,
@@ -85,7 +88,8 @@ class Decision::Impl {
   index_t n_machines() const { return static_cast<index_t>(rho_.size()); }
   index_t n_features() const { return n_features_; }
 
-  void evaluate(const MatrixView& X, double* out, int threads, Control& control) const {
+  void evaluate(const MatrixView& X, std::span<const double> factors, double* out, int threads,
+                Control& control) const {
     const index_t n = n_rows(X);
     const index_t step = sparse_ ? simd::kSparseQueries<T> : kDenseRows;
     for (index_t i = 0; i < n; ++i)
@@ -96,7 +100,7 @@ class Decision::Impl {
     parallel_for((n + step - 1) / step, threads, [&](index_t task, int thread) {
       control.poll();
       const index_t first = task * step;
-      evaluate_rows(X, first, std::min(step, n - first), out + first * n_machines(),
+      evaluate_rows(X, factors, first, std::min(step, n - first), out + first * n_machines(),
                     workspaces[thread]);
     });
   }
@@ -106,13 +110,15 @@ class Decision::Impl {
     AlignedBuffer<T> values; // kernel values of the samples with a chunk of support vectors
     DenseQueries<T> dense;
     QueryTable<T> sparse;
+    SampleFactors<T> factors;
     MachineSums::Workspace sums;
   };
 
-  void evaluate_rows(const MatrixView& X, index_t first, index_t n, double* out,
-                     Workspace& work) const {
+  void evaluate_rows(const MatrixView& X, std::span<const double> factors, index_t first, index_t n,
+                     double* out, Workspace& work) const {
     std::vector<index_t> rows(static_cast<std::size_t>(n));
     std::iota(rows.begin(), rows.end(), first);
+    work.factors = SampleFactors<T>(factors, n_factors_, n_rows(X), rows);
     std::vector<index_t> numbers(rows.size());
     std::iota(numbers.begin(), numbers.end(), 0);
     if (sparse_) {
@@ -141,6 +147,8 @@ class Decision::Impl {
       csr_.describe(std::span(sparse_columns_).subspan(begin, end - begin), b);
       work.sparse.describe(b);
       b.epilogue = epilogue_;
+      b.query_factors = work.factors.from(0);
+      b.row_factors = factors_.from(begin);
       table_.sparse_block(b, out);
     } else {
       simd::DenseBlock<T> b;
@@ -151,6 +159,8 @@ class Decision::Impl {
       b.panels = panels_.data() + begin / kLane<T>;
       b.n_panels = (end - begin) / kLane<T>;
       b.epilogue = epilogue_;
+      b.query_factors = work.factors.from(0);
+      b.column_factors = factors_.from(begin);
       b.out = out;
       table_.dense_block(b);
     }
@@ -159,9 +169,11 @@ class Decision::Impl {
   index_t n_features_;
   ClassColumns columns_;
   std::vector<double> rho_;
+  index_t n_factors_;
   std::optional<MachineSums> sums_;
   Scaling scaling_;
   simd::Epilogue<T> epilogue_;
+  SampleFactors<T> factors_;
   const simd::RealTable<T>& table_;
   bool sparse_;
   double work_of_sample_ = 0.0;
@@ -198,9 +210,10 @@ index_t Decision::n_features() const {
   return impl_->n_features();
 }
 
-void Decision::evaluate(const MatrixView& X, double* out, int threads, Control& control) const {
+void Decision::evaluate(const MatrixView& X, std::span<const double> factors, double* out,
+                        int threads, Control& control) const {
   require(n_cols(X) == n_features(), "X must have as many features as the support vectors");
-  impl_->evaluate(X, out, threads, control);
+  impl_->evaluate(X, factors, out, threads, control);
 }
 
 } // namespace maxmargin

@@ -31,8 +31,10 @@ class Decision {
   index_t n_features() const;
 
   // out[i * n_machines + p] is the value of machine p for row i of X, sum dual_coef K - rho. It
-  // does not depend on the other rows of X. Requires n_cols(X) == n_features.
-  void evaluate(const MatrixView& X, double* out, int threads, Control& control) const;
+  // does not depend on the other rows of X, of which `factors` are what KernelParams::factors are
+  // of the support vectors. Requires n_cols(X) == n_features.
+  void evaluate(const MatrixView& X, std::span<const double> factors, double* out, int threads,
+                Control& control) const;
 
  private:
   class Impl;

@@ -115,6 +115,9 @@ void composed_strip(const DenseBlock<T>& block, const T* const* panels, index_t 
   Composition<P * kVecsPerLine, T> composition;
   composition.dots = dots;
   composition.half_norms = half_norms;
+  composition.row_factors = &block.query_factors;
+  composition.factors = &block.column_factors;
+  composition.first = column - block.column;
   composition.column = column;
   for (index_t first = 0; first < block.n_queries; first += most_rows) {
     const index_t end = first + most_rows < block.n_queries ? first + most_rows : block.n_queries;
@@ -128,6 +131,7 @@ void composed_strip(const DenseBlock<T>& block, const T* const* panels, index_t 
     if (row < end)
       with_height<1>(end - row, [&]<int H>() { add_products.template operator()<H>(row); });
     composition.row_half_norms = block.query_half_norms + first;
+    composition.first_row = first;
     composition.n_rows = end - first;
     composition.out = block.out + first;
     compose(block.epilogue, composition);
@@ -146,124 +150,6 @@ template <Pairing A, Transform F, class T> void dense_block_of(const DenseBlock<
   for (; p + P <= block.n_panels; p += P) strip.template operator()<P>(p);
   if constexpr (P > 1)
     for (; p < block.n_panels; ++p) strip.template operator()<1>(p);
-}
-
-// The sums over a row's non-zeros run in this many interleaved parts, since one part would wait for
-// the latency of every addition.
-inline constexpr int kSparseParts = 4;
-
-// The product of value_k and line(k) over k for the W vectors of a line, in the parts' order.
-template <Pairing A, int W, class T, class Line>
-MAXMARGIN_INLINE void sparse_sum(const T* values, std::int64_t n, const Line& line, Vec<T>* total) {
-  using V = Vec<T>;
-  V sum[kSparseParts][W];
-  unroll<kSparseParts>([&](auto u) { unroll<W>([&](auto v) { sum[u][v] = V::zero(); }); });
-  const auto step = [&](std::int64_t k, auto u) {
-    const V value = V::fill(values[k]);
-    unroll<W>([&](auto v) { sum[u][v] = add_pair<A>(value, line(k, v), sum[u][v]); });
-  };
-  std::int64_t k = 0;
-  for (; k + kSparseParts <= n; k += kSparseParts)
-    unroll<kSparseParts>([&](auto u) { step(k + u, u); });
-  for (; k < n; ++k) step(k, Constant<0>{});
-  unroll<W>([&](auto v) { total[v] = (sum[0][v] + sum[1][v]) + (sum[2][v] + sum[3][v]); });
-}
-
-// Kernel values of the data's row rows[c] with all queries, summed over the row's non-zeros only.
-template <Pairing A, Transform F, bool HasTail, class T>
-MAXMARGIN_INLINE void sparse_values(const SparseBlock<T>& block, index_t c, Vec<T>* values) {
-  using V = Vec<T>;
-  constexpr int W = static_cast<int>(kSparseQueries<T>) / V::size;
-  const index_t row = block.rows[c];
-  const std::int64_t begin = block.indptr[row];
-  const std::int32_t* indices = block.indices + begin;
-  sparse_sum<A, W>(
-      block.values + begin, block.indptr[row + 1] - begin,
-      [&](std::int64_t k, auto v) {
-        return V::load(block.table + index_t{indices[k]} * kSparseQueries<T> + v * V::size);
-      },
-      values);
-  if constexpr (HasTail)
-    unroll<W>([&](auto v) {
-      values[v] = values[v] + V::load(block.tail + c * kSparseQueries<T> + v * V::size);
-    });
-  if constexpr (F == Transform::composed) {
-    alignas(64) T dots[W * V::size], results[W * V::size];
-    store_vectors<W>(values, dots);
-    T* const out = results;
-    Composition<W, T> composition;
-    composition.dots = dots;
-    composition.row_half_norms = block.half_norms + row;
-    composition.half_norms = block.query_half_norms;
-    composition.n_rows = 1;
-    composition.out = &out;
-    compose(block.epilogue, composition);
-    load_vectors<W>(results, values);
-    return;
-  }
-  const V half_norm = V::fill(block.half_norms[row]);
-  V half_norms[W];
-  load_vectors<W>(block.query_half_norms, half_norms);
-  unroll<W>([&](auto v) { half_norms[v] = half_norms[v] + half_norm; });
-  transform<F, W>(values, half_norms, block.epilogue);
-}
-
-// Values come with the queries side by side, and are stored with the columns side by side: a square
-// of lanes is turned at a time.
-template <Pairing A, Transform F, bool HasTail, class T>
-void sparse_block_of(const SparseBlock<T>& block, T* const* out) {
-  using V = Vec<T>;
-  constexpr int W = static_cast<int>(kSparseQueries<T>) / V::size;
-  for (index_t c = 0; c < block.n_rows; c += V::size) {
-    V values[V::size][W];
-    for (int k = 0; k < V::size; ++k) sparse_values<A, F, HasTail>(block, c + k, values[k]);
-    unroll<W>([&](auto v) {
-      V square[V::size];
-      unroll<V::size>([&](auto k) { square[k] = values[k][v]; });
-      transpose(square);
-      unroll<V::size>([&](auto k) {
-        const index_t r = v * V::size + k;
-        if (r < block.n_queries) square[k].store(out[r] + c);
-      });
-    });
-  }
-}
-
-template <Pairing A, Transform F, bool HasTail, class T>
-void sparse_add_of(const SparseBlock<T>& block, const double* coef, double* out) {
-  using V = Vec<T>;
-  using Wide = Vec<double>;
-  constexpr int W = static_cast<int>(kSparseQueries<T>) / V::size;
-  constexpr int n_wide = static_cast<int>(kSparseQueries<T>) / Wide::size;
-  Wide factor[n_wide];
-  unroll<n_wide>([&](auto v) { factor[v] = Wide::load(coef + v * Wide::size); });
-  for (index_t c = 0; c < block.n_rows; c += Wide::size) {
-    Wide sums[Wide::size];
-    for (int k = 0; k < Wide::size; ++k) {
-      V values[W];
-      sparse_values<A, F, HasTail>(block, c + k, values);
-      Wide wide[n_wide];
-      unroll<W>([&](auto v) { widen(values[v], wide + v * (n_wide / W)); });
-      Wide sum = wide[0] * factor[0];
-      unroll<n_wide - 1>([&](auto v) { sum = fma(wide[v + 1], factor[v + 1], sum); });
-      sums[k] = sum;
-    }
-    sum_lanes(sums);
-    (Wide::load(out + c) + sums[0]).store(out + c);
-  }
-}
-
-template <class T>
-index_t scatter(Pairing pairing, T x, const T* values, const std::int32_t* columns, index_t n,
-                std::int32_t begin, std::int32_t end, T* tail) {
-  return with_pairing(pairing, [&]<Pairing A>() {
-    index_t k = 0;
-    for (; k < n && columns[k] < end; ++k) {
-      T& sum = tail[index_t{columns[k] - begin} * kSparseQueries<T>];
-      sum = add_pair<A>(x, values[k], sum);
-    }
-    return k;
-  });
 }
 
 // Calls run<A, F>() for the epilogue's pairing and transform. Compositions, which can do what all
@@ -288,24 +174,6 @@ template <class T> void dense_block(const DenseBlock<T>& block) {
   dispatch(block.epilogue, [&]<Pairing A, Transform F>() { dense_block_of<A, F>(block); });
 }
 
-template <class T> void sparse_block(const SparseBlock<T>& block, T* const* out) {
-  dispatch(block.epilogue, [&]<Pairing A, Transform F>() {
-    if (block.tail != nullptr)
-      sparse_block_of<A, F, true>(block, out);
-    else
-      sparse_block_of<A, F, false>(block, out);
-  });
-}
-
-template <class T> void sparse_add(const SparseBlock<T>& block, const double* coef, double* out) {
-  dispatch(block.epilogue, [&]<Pairing A, Transform F>() {
-    if (block.tail != nullptr)
-      sparse_add_of<A, F, true>(block, coef, out);
-    else
-      sparse_add_of<A, F, false>(block, coef, out);
-  });
-}
-
 template <class T>
 void panel_half_norms(Pairing pairing, const T* panel, index_t depth, T* half_norms) {
   using V = Vec<T>;
@@ -318,31 +186,6 @@ void panel_half_norms(Pairing pairing, const T* panel, index_t depth, T* half_no
       }
       (sum * V::fill(T(0.5))).store(half_norms + v * V::size);
     });
-  });
-}
-
-// The compiler must not see that all lanes are equal, or it would square one lane and add the
-// result, rounding twice where sparse_block rounds once.
-template <class T>
-T sparse_half_norm(Pairing pairing, const T* head, index_t n_head, const T* tail, index_t n_tail) {
-  using V = Vec<T>;
-  return with_pairing(pairing, [&]<Pairing A>() {
-    V sum[1];
-    sparse_sum<A, 1>(
-        head, n_head,
-        [&](std::int64_t k, auto) {
-          V value = V::fill(head[k]);
-          asm("" : "+m"(value.raw));
-          return value;
-        },
-        sum);
-    T rest = 0;
-    for (index_t k = 0; k < n_tail; ++k) {
-      T value = tail[k];
-      asm("" : "+m"(value));
-      rest = add_pair<A>(value, tail[k], rest);
-    }
-    return (sum[0].raw[0] + rest) * T(0.5);
   });
 }
 

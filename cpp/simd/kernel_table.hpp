@@ -21,7 +21,8 @@ enum class Pairing { multiply, minimum, harmonic };
 // exponential exp(scale (dot - half_norm_i - half_norm_j))
 // tanh       tanh(scale dot + offset)
 // power_sum  x + x^2 + .. + x^degree, x = scale dot
-// composed   sums and products of these: the steps of a stack machine
+// composed   sums and products of these: the steps of a stack machine, each of which may multiply
+//            its result by factors of the two rows
 enum class Transform { identity, power, exponential, tanh, power_sum, composed };
 
 template <Real T> struct Leaf {
@@ -34,10 +35,13 @@ template <Real T> struct Leaf {
 // value puts weight times the leaf's value on the stack; the others replace the two topmost.
 enum class StepKind { value, add, multiply };
 
+inline constexpr int kNoFactor = -1;
+
 template <Real T> struct Step {
   StepKind kind = StepKind::value;
   Leaf<T> leaf;
   T weight = 1;
+  int factor = kNoFactor; // the number of the factors that both rows give to the result
 };
 
 inline constexpr int kMostSteps = 12;
@@ -48,6 +52,12 @@ template <Real T> struct Epilogue : Leaf<T> {
   Pairing pairing = Pairing::multiply;
   int n_steps = 0; // of a composed one
   Step<T> steps[kMostSteps];
+};
+
+// Factors of rows: number f of row i is values[f * stride + i].
+template <Real T> struct Factors {
+  const T* values = nullptr;
+  index_t stride = 0;
 };
 
 // One block of kernel values: out[r][column + c] = K(query r, panel column c).
@@ -64,6 +74,8 @@ template <Real T> struct DenseBlock {
   const T* const* panels = nullptr;
   index_t n_panels = 0;
   Epilogue<T> epilogue;
+  Factors<T> query_factors;
+  Factors<T> column_factors;
   T* const* out = nullptr; // n_queries pointers
   index_t column = 0;
 };
@@ -85,6 +97,8 @@ template <Real T> struct SparseBlock {
   const index_t* rows = nullptr; // the rows to evaluate
   index_t n_rows = 0;            // a multiple of kLane<T>
   Epilogue<T> epilogue;
+  Factors<T> query_factors; // of kSparseQueries
+  Factors<T> row_factors;   // of the rows to evaluate, in their order
 };
 
 // Rows whose non-zeros are all one number, as the sets of the features that they have. With a

@@ -6,6 +6,7 @@
 #include "simd/kernel_table.hpp"
 #include "simd/selection.inc.hpp"
 #include "simd/sets.inc.hpp"
+#include "simd/sparse_block.inc.hpp"
 #include "simd/vec_math.hpp"
 #include "simd/vector_ops.inc.hpp"
 

@@ -40,7 +40,9 @@ template <Real T> T leaf_value(const Leaf<T>& e, T dot, T half_norms) {
   return T(0);
 }
 
-template <Real T> T value_of(const Epilogue<T>& e, T dot, T half_norms) {
+// factor_of(f): the product of both rows' factors of that number.
+template <Real T, class FactorOf>
+T value_of(const Epilogue<T>& e, T dot, T half_norms, const FactorOf& factor_of) {
   if (e.transform != Transform::composed) return leaf_value(e, dot, half_norms);
   T stack[kStackDepth + 1];
   int top = 0;
@@ -55,8 +57,13 @@ template <Real T> T value_of(const Epilogue<T>& e, T dot, T half_norms) {
       else
         stack[top - 1] *= second;
     }
+    if (step.factor != kNoFactor) stack[top - 1] *= factor_of(step.factor);
   }
   return stack[0];
+}
+
+template <Real T> T factor(const Factors<T>& factors, int f, index_t row) {
+  return factors.values[f * factors.stride + row];
 }
 
 constexpr index_t kTileRows = 1;
@@ -71,8 +78,10 @@ template <Real T> void dense_block(const DenseBlock<T>& block) {
           dot += paired(block.epilogue.pairing, block.queries[r * block.depth + k],
                         panel[k * kLane<T>]);
         const T half_norms = block.query_half_norms[r] + panel[block.depth * kLane<T>];
-        block.out[r][block.column + p * kLane<T> + lane] =
-            value_of(block.epilogue, dot, half_norms);
+        const index_t c = p * kLane<T> + lane;
+        block.out[r][block.column + c] = value_of(block.epilogue, dot, half_norms, [&](int f) {
+          return factor(block.query_factors, f, r) * factor(block.column_factors, f, c);
+        });
       }
 }
 
@@ -83,7 +92,9 @@ template <Real T> T sparse_value(const SparseBlock<T>& block, index_t r, index_t
     dot += paired(block.epilogue.pairing, block.values[k],
                   block.table[block.indices[k] * kSparseQueries<T> + r]);
   if (block.tail != nullptr) dot += block.tail[c * kSparseQueries<T> + r];
-  return value_of(block.epilogue, dot, block.query_half_norms[r] + block.half_norms[row]);
+  return value_of(
+      block.epilogue, dot, block.query_half_norms[r] + block.half_norms[row],
+      [&](int f) { return factor(block.query_factors, f, r) * factor(block.row_factors, f, c); });
 }
 
 template <Real T> void sparse_block(const SparseBlock<T>& block, T* const* out) {

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin import _core, _validation
+from maxmargin._mapped import parts_of
 from maxmargin._sparse import CsrMatrix, Matrix, take_rows
 from maxmargin._wording import shown
 
@@ -30,6 +31,20 @@ _BLOCK_ELEMENTS = 1 << 22
 _ASYMMETRY = {np.dtype(np.float64): 1e-8, np.dtype(np.float32): 1e-5}
 
 
+class Factors(NamedTuple):
+    """A step of a composed kernel that makes f(x) K(x, z) f(z) of the value K(x, z) before it.
+
+    f is the product of the functions, each of which gives a number for every row of a matrix.
+    """
+
+    functions: tuple[Callable[[Matrix], NDArray[np.float64]], ...]
+
+    def of(self, X: Matrix) -> NDArray[np.float64]:
+        """Return f of every sample."""
+        factors: NDArray[np.float64] = np.prod([f(X) for f in self.functions], axis=0)
+        return factors
+
+
 class KernelParams(NamedTuple):
     """A kernel with its numbers.
 
@@ -37,8 +52,8 @@ class KernelParams(NamedTuple):
     sigmoid tanh(gamma x.z + coef0); precomputed: the values are given in place of the samples;
     callable: `function` gives them; laplacian, chi_squared and histogram_intersection as in
     maxmargin.kernels; composed: the core makes them by `steps`, in postfix notation, of values of
-    kernels with their weights and the operations "+" and "*". Where the core knows the kernel,
-    `function` gives its values by the definition.
+    kernels with their weights, the operations "+" and "*", and `Factors`. Where the core knows the
+    kernel, `function` gives its values by the definition.
     """
 
     type: str
@@ -53,16 +68,23 @@ class KernelParams(NamedTuple):
         """Whether the values come from the user."""
         return self.type in ("precomputed", "callable")
 
-    def to_core(self) -> _core.KernelParams:
-        if self.steps:
-            return _core.KernelParams.composed(
-                [
-                    step if isinstance(step, str) else (step[0].to_core(), step[1])
-                    for step in self.steps
-                ]
-            )
-        kind = "precomputed" if self.is_given else self.type
-        return _core.KernelParams(kind, self.gamma, self.coef0, self.degree)
+    def factors(self, X: Matrix) -> NDArray[np.float64]:
+        """Return f of all samples for each `Factors` in turn, shape (n, n_samples)."""
+        factors = [step.of(X) for step in self.steps if isinstance(step, Factors)]
+        return np.array(factors).reshape(len(factors), X.shape[0])
+
+    def to_core(self, X: Matrix) -> _core.KernelParams:
+        """Return the kernel as the core takes it beside the samples X."""
+        if not self.steps:
+            kind = "precomputed" if self.is_given else self.type
+            return _core.KernelParams(kind, self.gamma, self.coef0, self.degree)
+        steps: list[tuple[_core.KernelParams, float] | str] = []
+        for step in self.steps:
+            if isinstance(step, Factors):
+                steps.append("factors")
+            else:
+                steps.append(step if isinstance(step, str) else (step[0].to_core(X), step[1]))
+        return _core.KernelParams.composed(steps, self.factors(X))
 
 
 def check_kernel(
@@ -207,9 +229,7 @@ def values_of_function(function: KernelFunction, A: Matrix, B: Matrix) -> NDArra
     values = np.empty((n_rows, n_columns))
     if n_columns == 0:
         return values
-    columns = B.to_scipy() if isinstance(B, CsrMatrix) else B.view()
-    if isinstance(columns, np.ndarray):
-        columns.flags.writeable = False  # they may be the caller's own
+    columns = for_function(B)
     step = max(1, _BLOCK_ELEMENTS // n_columns)
     for begin in range(0, n_rows, step):
         rows = np.arange(begin, min(begin + step, n_rows))
@@ -227,6 +247,15 @@ def values_of_function(function: KernelFunction, A: Matrix, B: Matrix) -> NDArra
             raise ValueError("kernel returned NaN or infinity")
         values[rows] = block
     return values
+
+
+def for_function(A: Matrix) -> Any:
+    """Return the samples as a user's function is given them, an array that it cannot change."""
+    if isinstance(A, CsrMatrix):
+        return A.to_scipy()
+    given = A.view()  # they may be the caller's own
+    given.flags.writeable = False
+    return given
 
 
 def _dots(A: Matrix, B: Matrix) -> NDArray[np.float64]:
@@ -253,10 +282,18 @@ def _squared_distances(A: Matrix, B: Matrix) -> NDArray[np.float64]:
 
 def squared_norms(A: Matrix) -> NDArray[np.float64]:
     """Return ||x||^2 of every row."""
+    return row_sums(A, np.square)
+
+
+def row_sums(A: Matrix, function: np.ufunc) -> NDArray[np.float64]:
+    """Return the sum of a function, 0 at 0, over the numbers of every row, whatever the others."""
     if isinstance(A, CsrMatrix):
         rows = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
-        squares = np.square(A.data.astype(np.float64, copy=False))
-        return np.bincount(rows, weights=squares, minlength=A.shape[0]).astype(np.float64)
-    values = A.astype(np.float64, copy=False)
-    norms: NDArray[np.float64] = np.einsum("ij,ij->i", values, values)
-    return norms
+        terms = function(A.data.astype(np.float64, copy=False))
+        return np.bincount(rows, weights=terms, minlength=A.shape[0]).astype(np.float64)
+    sums = np.empty(len(A))
+    step = max(1, _BLOCK_ELEMENTS // max(1, A.shape[1]))
+    for start, part in zip(range(0, len(A), step), parts_of(A, step), strict=True):
+        terms = function(part.astype(np.float64, copy=False))
+        np.sum(terms, axis=1, out=sums[start : start + step])
+    return sums

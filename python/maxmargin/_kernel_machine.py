@@ -242,7 +242,9 @@ class KernelMachine(BaseEstimator):
                 matrix = values_of_function(kernel.function, matrix, self._support_vectors)
             values = product(matrix, self._coefficients()) - self._rho
         else:
-            values = self._core_decision().decision_function(matrix, n_threads)
+            values = self._core_decision().decision_function(
+                matrix, n_threads, kernel.factors(matrix)
+            )
         if not np.isfinite(values).all():
             raise ValueError(overflow_message(kernel, "a decision value is not finite"))
         return values

@@ -232,7 +232,7 @@ class OneVsOneModel(KernelMachine, Classifier):
             self._n_support,
             self._dual_coef,
             self._rho,
-            self._kernel_params.to_core(),
+            self._kernel_params.to_core(self._support_vectors),
         )
 
 

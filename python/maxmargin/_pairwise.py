@@ -101,7 +101,7 @@ class PairwiseSVM(OneVsOneModel):
                 codes[rows],
                 len(classes),
                 upper[rows],
-                training.kernel.to_core(),
+                training.kernel.to_core(samples),
                 _core.TrainingOptions(**settings),
                 nu,
                 callback,
@@ -166,14 +166,15 @@ class PairwiseSVM(OneVsOneModel):
             else:
                 part = take_rows(samples, rows)
                 model = solution_on(rows, part)
+                vectors, rest = take_rows(part, model["support"]), take_rows(samples, others)
                 decision = _core.Decision(
-                    take_rows(part, model["support"]),
+                    vectors,
                     model["n_support"],
                     model["dual_coef"],
                     model["rho"],
-                    kernel.to_core(),
+                    kernel.to_core(vectors),
                 )
-                values[others] = decision.decision_function(take_rows(samples, others))
+                values[others] = decision.decision_function(rest, factors=kernel.factors(rest))
         return values
 
     def _check_parameters(self) -> Training:

@@ -77,5 +77,8 @@ class SingleMachine(KernelMachine):
 
     def _new_core_decision(self) -> _core.Decision:
         return _core.Decision.one_vs_rest(
-            self._support_vectors, self._dual_coef, self._rho, self._kernel_params.to_core()
+            self._support_vectors,
+            self._dual_coef,
+            self._rho,
+            self._kernel_params.to_core(self._support_vectors),
         )

@@ -250,7 +250,7 @@ def save_model(estimator: KernelMachine, path: Path) -> None:
     estimator._check_fitted()
     vectors = estimator._file_vectors()
     text = _core.write_model(
-        kernel=estimator._kernel_params.to_core(),
+        kernel=estimator._kernel_params.to_core(vectors),
         support_vectors=vectors,
         type=estimator._svm_type,
         **estimator._file_parts(),

@@ -234,7 +234,7 @@ class KernelPerceptron(MistakeDriven):
                 matrix,
                 codes,
                 positive_classes(len(classes)),
-                kernel.to_core(),
+                kernel.to_core(matrix),
                 is_joint=is_joint,
                 offset=offset,
                 cache_bytes=cache_bytes,
@@ -318,17 +318,18 @@ class KernelPerceptron(MistakeDriven):
 
     def _scores(self, matrix: Matrix) -> NDArray[np.float64]:
         n_threads = _validation.check_n_jobs(self.n_jobs)
+        kernel = self._kernel_params
         if "decision" not in self._cache:
             self._check_state()
             self._cache["decision"] = _core.Decision.one_vs_rest(
                 self._support_vectors,
                 self.dual_coef_,
                 -self.intercept_,
-                self._kernel_params.to_core(),
+                kernel.to_core(self._support_vectors),
             )
-        check_samples(self._kernel_params, matrix)
+        check_samples(kernel, matrix)
         decision: _core.Decision = self._cache["decision"]
-        return decision.decision_function(matrix, n_threads)
+        return decision.decision_function(matrix, n_threads, kernel.factors(matrix))
 
     def _overflow_message(self, what: str) -> str:
         return overflow_message(self._kernel_params, what)

@@ -178,7 +178,7 @@ class OneClassSVM(SingleMachine):
             matrix,
             training,
             lambda callback: _core.one_class_fit(
-                samples, upper, training.kernel.to_core(), training.options, nu, callback
+                samples, upper, training.kernel.to_core(samples), training.options, nu, callback
             ),
         )
         return self

@@ -73,7 +73,7 @@ class RegressionMachine(SingleMachine, Regressor):
                 samples,
                 targets,
                 upper,
-                training.kernel.to_core(),
+                training.kernel.to_core(samples),
                 training.options,
                 epsilon,
                 nu,

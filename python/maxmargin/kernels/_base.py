@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin import _validation
-from maxmargin._kernel import KernelParams
+from maxmargin._kernel import KernelParams, for_function
 from maxmargin._nested_params import changed_params, with_nested
-from maxmargin._sparse import CsrMatrix, Matrix, take_rows
+from maxmargin._sparse import Matrix, take_rows
 from maxmargin._validation import is_real
 from maxmargin._wording import shown
-
-# What the core takes of a composed kernel.
-Steps: TypeAlias = list[tuple[KernelParams, float] | str]
-_MOST_STEPS = 12
-_MOST_DEPTH = 4
-# How the core pairs the numbers of two samples: one way for all parts of a composed kernel.
-_PAIRINGS = {
-    "laplacian": "minimum",
-    "chi_squared": "harmonic",
-    "histogram_intersection": "minimum",
-}
+from maxmargin.kernels._steps import Steps, is_known, joined, scaled, weighed
 
 
 class Kernel:
@@ -131,14 +121,12 @@ class Kernel:
     def _core_params(self) -> KernelParams | None:
         """Return the kernel as the core knows it, or None where it does not."""
         steps = self._core_steps()
-        if steps is None or len(steps) > _MOST_STEPS or _depth(steps) > _MOST_DEPTH:
-            return None
-        if len({_PAIRINGS.get(kind, "multiply") for kind in _kinds(steps)}) > 1:
+        if steps is None or not is_known(steps):
             return None
         return KernelParams("composed", function=self, steps=tuple(steps))
 
     def _core_steps(self) -> Steps | None:
-        """Return the kernel in postfix notation: (KernelParams, weight), "+" and "*"; or None."""
+        """Return the kernel in postfix notation, or None."""
         return None
 
     def _check_samples(self, X: Matrix) -> None:
@@ -203,7 +191,7 @@ class _Sum(_Composed):
         return " + ".join(map(repr, self.parts))
 
     def _core_steps(self) -> Steps | None:
-        return _joined(self.parts, "+")
+        return joined([part._core_steps() for part in self.parts], "+")
 
     def _check_samples(self, X: Matrix) -> None:
         for part in self.parts:
@@ -221,7 +209,7 @@ class _Product(_Composed):
         return " * ".join(map(_as_factor, self.parts))
 
     def _core_steps(self) -> Steps | None:
-        return _joined(self.parts, "*")
+        return joined([part._core_steps() for part in self.parts], "*")
 
     def _check_samples(self, X: Matrix) -> None:
         for part in self.parts:
@@ -245,10 +233,7 @@ class _Scaled(Kernel):
         return f"{self.factor!r} * {_as_factor(self.kernel)}"
 
     def _core_steps(self) -> Steps | None:
-        steps = self.kernel._core_steps()
-        if steps is not None and len(steps) == 1 and not isinstance(steps[0], str):
-            return [(steps[0][0], self.factor * steps[0][1])]
-        return None if steps is None else [*steps, (KernelParams("constant"), self.factor), "*"]
+        return scaled(self.kernel._core_steps(), self.factor)
 
     def _check_samples(self, X: Matrix) -> None:
         self.kernel._check_samples(X)
@@ -273,12 +258,14 @@ class _Weighted(Kernel):
         name = getattr(self.function, "__name__", repr(self.function))
         return f"{_as_factor(self.kernel)}.weighted({name})"
 
+    def _core_steps(self) -> Steps | None:
+        return weighed(self.kernel._core_steps(), self._weights)
+
     def _check_samples(self, X: Matrix) -> None:
         self.kernel._check_samples(X)
 
     def _weights(self, A: Matrix) -> NDArray[np.float64]:
-        given = self.function(A.to_scipy() if isinstance(A, CsrMatrix) else A)
-        weights = np.asarray(given, dtype=np.float64)
+        weights = np.asarray(self.function(for_function(A)), dtype=np.float64)
         if weights.shape != (A.shape[0],) or not np.isfinite(weights).all():
             raise ValueError(
                 f"the function of a weighted kernel must return {A.shape[0]} finite numbers, one "
@@ -305,10 +292,15 @@ class _Normalised(Kernel):
     def __repr__(self) -> str:
         return f"{_as_factor(self.kernel)}.normalised()"
 
+    def _core_steps(self) -> Steps | None:
+        return weighed(self.kernel._core_steps(), self._scales)
+
     def _scales(self, A: Matrix) -> NDArray[np.float64]:
-        squares = self.kernel._diagonal(A)
+        with np.errstate(over="ignore", invalid="ignore"):
+            squares = self.kernel._diagonal(A)
         is_positive = squares > 0.0
-        return np.where(is_positive, 1.0 / np.sqrt(np.where(is_positive, squares, 1.0)), 0.0)
+        scales = np.where(is_positive, 1.0 / np.sqrt(np.where(is_positive, squares, 1.0)), 0.0)
+        return np.where(np.isfinite(squares), scales, np.nan)  # so that no overflow goes unseen
 
     def _check_samples(self, X: Matrix) -> None:
         self.kernel._check_samples(X)
@@ -321,32 +313,6 @@ class _Normalised(Kernel):
 
     def _diagonal(self, A: Matrix) -> NDArray[np.float64]:
         return np.where(self.kernel._diagonal(A) > 0.0, 1.0, 0.0)
-
-
-def _joined(parts: tuple[Kernel, ...], operation: str) -> Steps | None:
-    """Return the steps of all parts, each after the first followed by the operation."""
-    joined: Steps = []
-    for part in parts:
-        steps = part._core_steps()
-        if steps is None:
-            return None
-        joined += [*steps, operation] if joined else steps
-    return joined
-
-
-def _depth(steps: Steps) -> int:
-    """Return how many values are there at most between two steps."""
-    depth = deepest = 0
-    for step in steps:
-        depth += -1 if isinstance(step, str) else 1
-        deepest = max(deepest, depth)
-    return deepest
-
-
-def _kinds(steps: Steps) -> list[str]:
-    """Return the types of the parts that are not constant."""
-    types = [step[0].type for step in steps if not isinstance(step, str)]
-    return [kind for kind in types if kind != "constant"]
 
 
 def _as_kernel(value: Any) -> Kernel | None:

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin import _validation
-from maxmargin._kernel import KernelParams
-from maxmargin._sparse import CsrMatrix, Matrix, product
+from maxmargin._kernel import KernelParams, row_sums
+from maxmargin._sparse import CsrMatrix, Matrix
 from maxmargin._wording import shown
-from maxmargin.kernels._base import Kernel, Steps
+from maxmargin.kernels._base import Kernel
 from maxmargin.kernels._products import Linear, Polynomial, PowerSum
+from maxmargin.kernels._steps import Steps
 
 _BLOCK_ELEMENTS = 1 << 20
 _MOST_FEATURES = 1_000_000
@@ -126,7 +127,7 @@ class HistogramIntersection(_FeaturewiseKernel):
         return np.minimum(x, z)
 
     def _diagonal(self, A: Matrix) -> NDArray[np.float64]:
-        return product(A, np.ones((A.shape[1], 1)))[:, 0]
+        return row_sums(A, np.positive)
 
 
 def feature_map(kernel: Kernel, X: Any) -> NDArray[np.float64]:

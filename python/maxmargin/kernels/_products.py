@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from maxmargin import _validation
 from maxmargin._kernel import KernelParams, kernel_block, squared_norms
 from maxmargin._sparse import Matrix
-from maxmargin.kernels._base import Kernel, Steps
+from maxmargin.kernels._base import Kernel
+from maxmargin.kernels._steps import Steps
 
 
 class _CoreKernel(Kernel):
