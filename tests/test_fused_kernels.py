@@ -100,6 +100,18 @@ def test_every_formulation_takes_them(name, sparse, dtype):
     np.testing.assert_allclose(values_of(fused, X_test), expected, atol=1e-5 * scale)
 
 
+@pytest.mark.parametrize("sparse", [False, True])
+def test_more_samples_than_are_evaluated_at_a_time(sparse):
+    X, y = samples(1300, sparse=sparse)
+    kernel = 0.5 * POLY.normalised() + RBF(0.5).weighted(tilt)
+    model = SVC(kernel=kernel, C=0.02, tol=1e-5).fit(X, rng(0).permutation(y))
+    assert len(model.support_) > 1100
+    expected = kernel(X, model.support_vectors_) @ model.dual_coef_[0] + model.intercept_[0]
+    np.testing.assert_allclose(model.decision_function(X), expected, atol=1e-10)
+    again = diagnostics.certificate(model, X, rng(0).permutation(y))
+    assert again.kkt_violation < 1.01e-5
+
+
 def test_a_normalised_kernel_trains_the_machine_of_libsvm():
     libsvm = pytest.importorskip("libsvm.svmutil")
     X, y = samples(200)

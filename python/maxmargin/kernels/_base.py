@@ -74,7 +74,8 @@ class Kernel:
         Parameters
         ----------
         function : callable
-            f; given a matrix of samples, it returns one number for each.
+            f; given a matrix of samples, it returns one number for each, which depends on that
+            sample alone. The matrix is an array that cannot be written to, or of scipy's CSR form.
         """
         return _Weighted(self, function)
 
