@@ -190,7 +190,10 @@ def test_ctrl_c_ends_the_threads(tmp_path):
         cwd=tmp_path, env={**os.environ, "PYTHONPATH": paths}, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
-    time.sleep(1.5)
+    while not (tmp_path / "d.out").exists():
+        assert process.poll() is None
+        time.sleep(0.01)
+    time.sleep(0.2)  # until threads fit
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130

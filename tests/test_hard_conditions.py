@@ -176,6 +176,7 @@ def test_the_size_of_the_cache_changes_the_cost_only(shrinking):
     assert rows[-1] < rows[0]
 
 
+@pytest.mark.no_sanitizer
 def test_a_huge_cache_is_not_allocated_up_front():
     code = """
 import resource, numpy as np

@@ -184,7 +184,7 @@ def test_a_model_survives_pickling():
 
 @pytest.mark.parametrize("form", ["float64", "csr"])
 def test_threads_and_cache_do_not_change_the_result(form):
-    X, y = rng(0).normal(size=(1500, 40)), rng(1).integers(0, 2, 1500)
+    X, y = rng(0).normal(size=(1000, 40)), rng(1).integers(0, 2, 1000)
     X = FORMS[form](X)
     reference = fit(X, y, gamma=0.05, max_iter=6, n_jobs=1)
     for parameters in ({"n_jobs": 2}, {"n_jobs": 3}, {"cache_size": 1e-9}, {"cache_size": 3.0}):

@@ -167,22 +167,22 @@ def test_the_classes_of_mnist_make_the_mistakes_of_the_definition(shared_data, m
 
 @pytest.mark.parametrize("params", [{}, {"budget": 40}, {"multi_class": "crammer_singer"}])
 def test_verbose_tells_the_share_of_mistakes_in_the_last_pass(params, capsys, monkeypatch):
-    X, y = rng(0).normal(size=(1500, 4)), rng(1).integers(0, 3, 1500)
+    X, y = rng(0).normal(size=(800, 4)), rng(1).integers(0, 3, 800)
     reports = []
     show = ProgressLine.show
     monkeypatch.setattr(
         ProgressLine, "show", lambda line, report: reports.append(report) or show(line, report)
     )
-    model = fit(X, y, max_iter=60, verbose=1, random_state=0, **params)
+    model = fit(X, y, max_iter=40, verbose=1, random_state=0, **params)
     out, err = capsys.readouterr()
-    share = np.mean(model.mistakes_per_pass_, axis=0) / 1500
-    line = f"iteration 60  share of mistakes {share[-1]:.3g}  "
+    share = np.mean(model.mistakes_per_pass_, axis=0) / 800
+    line = f"iteration 40  share of mistakes {share[-1]:.3g}  "
     assert out == ""
     assert re.fullmatch(re.escape(line) + r"\d+\.\d s\n", err)
     for report in reports[:-1]:  # as many as there was time for
         passes = report["n_iter"] - 1
         assert report.get("mistake_rate") == pytest.approx(share[passes - 1] if passes else None)
-    silent = fit(X, y, max_iter=60, random_state=0, **params)
+    silent = fit(X, y, max_iter=40, random_state=0, **params)
     assert capsys.readouterr().err == ""
     assert silent.dual_coef_.tobytes() == model.dual_coef_.tobytes()
     with pytest.raises(ValueError, match="verbose must be"):

@@ -104,6 +104,7 @@ def test_matrices_that_pairs_share_count_once():
     assert sum(n * (n + 1) / 2 for n in sizes) <= shared <= sum(n * n for n in sizes)
 
 
+@pytest.mark.no_sanitizer
 @pytest.mark.parametrize(
     "machine",
     [

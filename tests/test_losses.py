@@ -75,6 +75,7 @@ def test_squared_hinge_with_weights_and_classes():
     np.testing.assert_allclose(model.decision_function(X), repeated.decision_function(X), atol=1e-6)
 
 
+@pytest.mark.no_sanitizer
 @pytest.mark.parametrize("sparse", [False, True])
 def test_linear_squared_hinge_of_many_samples(sparse):
     r = rng(3)
