@@ -3,7 +3,8 @@
 Rows in the order given, no penalty, no tolerance: both do the same. A pass is the difference
 between two fits, of 11 passes and of 1, divided by 10, so that what a fit does besides (checks,
 allocation) drops out. The sum reads every number once too: its seconds over those of the pass are
-the share of the memory bandwidth that a pass reaches. One fresh process per measurement.
+the share of the memory bandwidth that a pass reaches. It can be more than 1: long fits code the
+rows, which is part of these passes, and read the codes. One fresh process per measurement.
 """
 
 import sys

@@ -327,3 +327,27 @@ print(repr(model.certificate_.dual_objective), *model.decision_function(X[:5]))
     expected = [float(word) for word in run_with_target("reference", code).stdout.split()]
     assert len(numbers) == 6
     np.testing.assert_allclose(numbers, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n", [1, 2, 7, 16, 33, 200])
+def test_codes_are_the_nearest_integers(target, dtype, n):
+    rng = np.random.default_rng(n)
+    x = rng.uniform(-1.0, 1.0, n).astype(dtype)
+    x[rng.integers(n)] = rng.choice([-1.0, 1.0])
+    codes = internal.encode(target, x, 127.0)
+    assert codes.dtype == np.int8
+    assert np.abs(codes - 127.0 * x.astype(np.float64)).max() <= 0.5 + 1e-5
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("n", [16, 32, 112, 256, 1008])
+def test_products_of_codes_are_off_by_the_rounding_of_few_additions(target, n):
+    rng = np.random.default_rng(n)
+    codes = rng.integers(-127, 128, (8, n)).astype(np.int8)
+    w = rng.normal(size=n).astype(np.float32)
+    sums = internal.dot_codes(target, codes, w)
+    exact = codes.astype(np.float64) @ w.astype(np.float64)
+    bound = (n / 4 + 9) * 2.0**-24 * np.abs(codes.astype(np.float64)) @ np.abs(w)
+    assert (np.abs(sums - exact) <= bound).all()

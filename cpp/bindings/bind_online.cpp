@@ -176,9 +176,13 @@ py::dict online_fit(const py::object& X, const Array<std::int64_t>& y, const Arr
   std::vector<OnlineFit> fits(static_cast<std::size_t>(n_problems));
   {
     const WithoutGil nogil;
+    std::optional<CodedRows> coded;
+    if (examples.positive.size() > 0)
+      coded = coded_rows_for(view, settings.penalty, settings.options, settings.threads, control);
     parallel_for(n_problems, threads_for(view, n_problems, passes, settings), [&](index_t p, int) {
       std::vector<std::int8_t> signs;
-      const OnlineProblem problem = problem_of(view, examples, settings, p, signs);
+      OnlineProblem problem = problem_of(view, examples, settings, p, signs);
+      problem.coded = coded ? &*coded : nullptr;
       fits[p] = train_online(problem, settings.options,
                              {part_of(states.w, p, k * d), part_of(states.b, p, k),
                               part_of(states.average_w, p, k * d), part_of(states.average_b, p, k),

@@ -186,6 +186,8 @@ template <Real T> struct RealTable {
   void (*axpy_wide)(double a, const T* x, double* w, index_t n) = nullptr; // w += a x
   // max |x|; infinite or not a number where an element is.
   T (*largest_magnitude)(const T* x, index_t n) = nullptr;
+  // codes[k] = the integer next to x[k] * scale, which is at most 127 in magnitude.
+  void (*encode)(const T* x, T scale, std::int8_t* codes, index_t n) = nullptr;
   // out[c] += sum_r coef[r] rows[r][c] for c in [begin, end), added in the order of r, so that the
   // result does not depend on how calls split the rows or the columns.
   void (*add_rows)(const T* const* rows, const double* coef, index_t n_rows, double* out,
@@ -205,15 +207,25 @@ template <Real T> struct RealTable {
   void (*tanh)(const T* x, T* y, index_t n) = nullptr;
 };
 
+inline constexpr index_t kCodeRows = 8, kCodeGrain = 16;
+
 struct KernelTable {
   const char* name = "";
   RealTable<float> f32;
   RealTable<double> f64;
 
+  // out[r] = sum of rows[r][k] w[k] for kCodeRows rows; n is a multiple of kCodeGrain. No term goes
+  // through more than n / 4 + 8 additions.
+  void (*dot_codes)(const std::int8_t* const* rows, const float* w, index_t n,
+                    float* out) = nullptr;
+
   Violation (*select_first)(const PairView&) = nullptr;
   // The places, ascending, of the variables that may grow and have -gradient > up, and of those
   // that may fall and have -gradient < low; returns how many. `places` has room for all n.
   index_t (*find_violators)(const PairView&, double up, double low, std::int32_t* places) = nullptr;
+
+  // Whether dot_codes is faster than reading the rows that were coded.
+  bool dots_codes_fast = false;
 };
 
 // A curvature that is not positive (equal rows, indefinite kernels) counts as this much (LIBSVM).

@@ -36,6 +36,7 @@ template <Real T> constexpr RealTable<T> real_table() {
   table.dot_wide = dot_wide<T>;
   table.axpy_wide = axpy_wide<T>;
   table.largest_magnitude = largest_magnitude<T>;
+  table.encode = encode<T>;
   table.fma_chains = fma_chains<T>;
   table.exp = exp_array<T>;
   table.tanh = tanh_array<T>;
@@ -46,7 +47,8 @@ template <Real T> constexpr RealTable<T> real_table() {
 
 // A constant, so that no code of this object runs unless the table is chosen.
 extern const KernelTable MAXMARGIN_TABLE;
-constexpr KernelTable MAXMARGIN_TABLE = {MAXMARGIN_TARGET, real_table<float>(),
-                                         real_table<double>(), select_first, find_violators};
+constexpr KernelTable MAXMARGIN_TABLE = {
+    MAXMARGIN_TARGET, real_table<float>(), real_table<double>(),     dot_codes,
+    select_first,     find_violators,      MAXMARGIN_VEC_BYTES >= 32};
 
 } // namespace maxmargin::simd

@@ -192,6 +192,19 @@ template <Real T> T largest_magnitude(const T* x, index_t n) {
   return most;
 }
 
+template <Real T> void encode(const T* x, T scale, std::int8_t* codes, index_t n) {
+  for (index_t k = 0; k < n; ++k) codes[k] = static_cast<std::int8_t>(std::nearbyint(x[k] * scale));
+}
+
+void dot_codes(const std::int8_t* const* rows, const float* w, index_t n, float* out) {
+  for (index_t r = 0; r < kCodeRows; ++r) {
+    double sum = 0;
+    for (index_t k = 0; k < n; ++k)
+      sum += static_cast<double>(rows[r][k]) * static_cast<double>(w[k]);
+    out[r] = static_cast<float>(sum);
+  }
+}
+
 template <Real T> index_t fma_chains(index_t steps, T* sink) {
   T sum = sink[0];
   for (index_t k = 0; k < steps; ++k) sum = sum * T(0.999) + T(0.001);
@@ -297,6 +310,7 @@ template <Real T> constexpr RealTable<T> real_table() {
   table.dot_wide = dot_wide<T>;
   table.axpy_wide = axpy_wide<T>;
   table.largest_magnitude = largest_magnitude<T>;
+  table.encode = encode<T>;
   table.fma_chains = fma_chains<T>;
   table.exp = exp_array<T>;
   table.tanh = tanh_array<T>;
@@ -307,6 +321,6 @@ template <Real T> constexpr RealTable<T> real_table() {
 
 extern const KernelTable reference_table;
 constexpr KernelTable reference_table = {"reference", real_table<float>(), real_table<double>(),
-                                         select_first, find_violators};
+                                         dot_codes,   select_first,        find_violators};
 
 } // namespace maxmargin::simd

@@ -6,7 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#ifdef __AVX512F__
+#ifdef __AVX2__
 #include <immintrin.h>
 #endif
 
@@ -28,6 +28,7 @@ template <class T> struct Vec {
   typedef T Raw __attribute__((vector_size(MAXMARGIN_VEC_BYTES)));
   typedef Integer Mask __attribute__((vector_size(MAXMARGIN_VEC_BYTES)));
   static constexpr int size = MAXMARGIN_VEC_BYTES / static_cast<int>(sizeof(T));
+  typedef std::int8_t Bytes __attribute__((vector_size(MAXMARGIN_VEC_BYTES / sizeof(T))));
 
   Raw raw;
 
@@ -70,6 +71,55 @@ template <class T, class X> MAXMARGIN_INLINE Vec<T> load_as(const X* p) {
     __builtin_memcpy(&half, p, sizeof(half));
     return to_double(half);
   }
+}
+
+// As many small integers as a Vec<float> holds, converted. Unaligned. (The compiler's own
+// conversion goes element by element.)
+MAXMARGIN_INLINE Vec<float> load_codes(const std::int8_t* p) {
+#if defined(__AVX512F__)
+  Vec<float>::Bytes codes;
+  __builtin_memcpy(&codes, p, sizeof(codes));
+  const __m512i wide = _mm512_maskz_cvtepi8_epi32(0xffff, reinterpret_cast<__m128i>(codes));
+  return {_mm512_maskz_cvtepi32_ps(0xffff, wide)};
+#elif defined(__AVX2__)
+  std::int64_t codes;
+  __builtin_memcpy(&codes, p, sizeof(codes));
+  return {_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_cvtsi64_si128(codes)))};
+#else
+  // Doubling the width twice makes each the highest byte of a lane, and a shift extends its sign.
+  typedef std::int8_t Bytes __attribute__((vector_size(16)));
+  typedef std::int16_t Pairs __attribute__((vector_size(16)));
+  typedef std::int32_t Words __attribute__((vector_size(16)));
+  std::int32_t codes;
+  __builtin_memcpy(&codes, p, sizeof(codes));
+  const auto bytes = reinterpret_cast<Bytes>(Words{codes, 0, 0, 0});
+  const auto pairs = reinterpret_cast<Pairs>(__builtin_shufflevector(
+      Bytes{}, bytes, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23));
+  const auto words =
+      reinterpret_cast<Words>(__builtin_shufflevector(Pairs{}, pairs, 0, 8, 1, 9, 2, 10, 3, 11));
+  return {__builtin_convertvector(words >> 24, Vec<float>::Raw)};
+#endif
+}
+
+// The lowest byte of every lane, from the bits of a vector.
+MAXMARGIN_INLINE void store_lowest_bytes(Vec<double> v, std::int8_t* p) {
+#ifdef __AVX512F__
+  const __m128i bytes = _mm512_maskz_cvtepi64_epi8(0xff, reinterpret_cast<__m512i>(v.raw));
+  __builtin_memcpy(p, &bytes, Vec<double>::size);
+#else
+  const auto bytes =
+      __builtin_convertvector(reinterpret_cast<Vec<double>::Mask>(v.raw), Vec<double>::Bytes);
+  __builtin_memcpy(p, &bytes, Vec<double>::size);
+#endif
+}
+MAXMARGIN_INLINE void store_lowest_bytes(Vec<float> v, std::int8_t* p) {
+#ifdef __AVX512F__
+  const __m128i bytes = _mm512_maskz_cvtepi32_epi8(0xffff, reinterpret_cast<__m512i>(v.raw));
+#else
+  const auto bytes =
+      __builtin_convertvector(reinterpret_cast<Vec<float>::Mask>(v.raw), Vec<float>::Bytes);
+#endif
+  __builtin_memcpy(p, &bytes, Vec<float>::size);
 }
 
 // Lane numbers, for shuffles.
@@ -188,6 +238,18 @@ template <int stride, int from_a, int from_b, class T, int... I>
 MAXMARGIN_INLINE Vec<T> blend_lanes(Vec<T> a, Vec<T> b, Lanes<I...>) {
   return {__builtin_shufflevector(
       a.raw, b.raw, (I / stride % 2 == 0 ? I + from_a : Vec<T>::size + I + from_b)...)};
+}
+
+// The sum of the lanes, in pairs.
+template <int stride, class T, int... I> MAXMARGIN_INLINE Vec<T> swap_lanes(Vec<T> v, Lanes<I...>) {
+  return {__builtin_shufflevector(v.raw, v.raw, (I ^ stride)...)};
+}
+template <int stride = 1, class T> MAXMARGIN_INLINE T sum_of_lanes(Vec<T> v) {
+  using All = typename MakeLanes<Vec<T>::size>::type;
+  if constexpr (stride < Vec<T>::size)
+    return sum_of_lanes<2 * stride>(v + swap_lanes<stride>(v, All{}));
+  else
+    return v.raw[0];
 }
 
 // Lane l of v[0] becomes the sum of the lanes of v[l]: the sums of Vec<T>::size vectors at once.

@@ -78,6 +78,56 @@ template <class T> T largest_magnitude(const T* x, index_t n) {
   return result;
 }
 
+// Adding a number whose last place is 1 rounds to an integer, which then stands in the lowest bits.
+template <class T> inline constexpr T kRounder = sizeof(T) == 4 ? T(0x1.8p23) : T(0x1.8p52);
+
+template <class T> void encode(const T* x, T scale, std::int8_t* codes, index_t n) {
+  using V = Vec<T>;
+  const V factor = V::fill(scale), rounder = V::fill(kRounder<T>);
+  index_t k = 0;
+  for (; k + V::size <= n; k += V::size)
+    store_lowest_bytes(fma(V::load(x + k), factor, rounder), codes + k);
+  if (k == n) return;
+  T rest[V::size] = {};
+  std::int8_t bytes[V::size];
+  for (index_t e = 0; k + e < n; ++e) rest[e] = x[k + e];
+  store_lowest_bytes(fma(V::load(rest), factor, rounder), bytes);
+  for (index_t e = 0; k + e < n; ++e) codes[k + e] = bytes[e];
+}
+
+// Of long rows one after the other is read, of short ones all together, which hides the latency of
+// their sums.
+constexpr index_t kLongRow = 256;
+
+inline float dot_of_codes(const std::int8_t* codes, const float* w, index_t n) {
+  using V = Vec<float>;
+  constexpr index_t step = 4 * V::size;
+  V sum[4];
+  unroll<4>([&](auto u) { sum[u] = V::zero(); });
+  index_t k = 0;
+  for (; k + step <= n; k += step)
+    unroll<4>([&](auto u) {
+      sum[u] = fma(load_codes(codes + k + u * V::size), V::load(w + k + u * V::size), sum[u]);
+    });
+  for (; k < n; k += V::size) sum[0] = fma(load_codes(codes + k), V::load(w + k), sum[0]);
+  return sum_of_lanes((sum[0] + sum[1]) + (sum[2] + sum[3]));
+}
+
+inline void dot_codes(const std::int8_t* const* rows, const float* w, index_t n, float* out) {
+  using V = Vec<float>;
+  if (n >= kLongRow) {
+    for (index_t r = 0; r < kCodeRows; ++r) out[r] = dot_of_codes(rows[r], w, n);
+    return;
+  }
+  V sum[kCodeRows];
+  unroll<kCodeRows>([&](auto r) { sum[r] = V::zero(); });
+  for (index_t k = 0; k < n; k += V::size) {
+    const V factor = V::load(w + k);
+    unroll<kCodeRows>([&](auto r) { sum[r] = fma(load_codes(rows[r] + k), factor, sum[r]); });
+  }
+  unroll<kCodeRows>([&](auto r) { out[r] = sum_of_lanes(sum[r]); });
+}
+
 // In squares of as many lines as fill the registers.
 template <class T>
 void transpose_square(const T* from, index_t from_stride, T* to, index_t to_stride) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -58,6 +59,9 @@ class LazyWeights {
   }
 
   index_t n_functions() const { return n_functions_; }
+  // Of a single function whose w nothing has shrunk.
+  std::span<const double> weights() const { return v_; }
+  double offset() const { return b_[0]; }
 
   template <class Rows> double value(const Rows& rows, index_t i, index_t k) const {
     return scale_ * rows.dot(i, v_.data() + k * n_features_) + b_[k];

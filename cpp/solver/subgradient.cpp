@@ -3,6 +3,8 @@
 #include "base/error.hpp"
 #include "base/mapped_memory.hpp"
 #include "data/sample_rows.hpp"
+#include "solver/online_tasks.hpp"
+#include "solver/sure_margins.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -18,6 +20,15 @@ constexpr index_t kHeldElements = 1 << 23;
 // Around a row that is read out of the blue, the system maps up to about this much (2 MB).
 constexpr index_t kFaultElements = 1 << 18;
 
+// Coded rows pay from so many columns, while the rounding of their sums does not show, where there
+// are more elements than the caches hold, and passes enough to make up for coding. In the given
+// order, which memory delivers fast, float32 rows need a bound of the error that leaves few in
+// doubt.
+constexpr index_t kFewestCoded = 32, kMostCoded = 1 << 16, kMostNarrowCoded = 256;
+constexpr index_t kFewestCodes = 1 << 18;
+constexpr index_t kFewestCodedPasses = 4;
+constexpr std::size_t kCodesAhead = 64; // rows, which are short
+
 [[noreturn]] void throw_overflow() {
   throw NumericError("the weights overflow");
 }
@@ -25,67 +36,6 @@ inline void require_finite(double value) {
   if (!std::isfinite(value)) [[unlikely]]
     throw_overflow();
 }
-
-// What an example asks for: `amount` times its row added to the weights of one function and, with
-// several classes, taken from those of another.
-struct Update {
-  index_t row = 0;
-  double amount = 0.0;
-  index_t up = 0, down = -1;
-};
-
-class BinaryTask {
- public:
-  explicit BinaryTask(const BinaryLabels& labels) : labels_(labels) {}
-  index_t n_functions() const { return 1; }
-  std::size_t n_examples() const { return labels_.y.size(); }
-  double class_weight(index_t i) const {
-    return labels_.y[i] > 0 ? labels_.positive_weight : labels_.negative_weight;
-  }
-  template <class Rows> double margin(const LazyWeights& f, const Rows& rows, index_t i) {
-    return labels_.y[i] * f.value(rows, i, 0);
-  }
-  // After margin() of the same example.
-  Update update(index_t i, double amount) const { return {i, amount * labels_.y[i], 0, -1}; }
-  // f = 0 is of the positive class.
-  bool is_right(index_t i, double margin) const {
-    return margin > 0.0 || (margin == 0.0 && labels_.y[i] > 0);
-  }
-
- private:
-  BinaryLabels labels_;
-};
-
-class ClassTask {
- public:
-  explicit ClassTask(const ClassLabels& labels) : labels_(labels) {}
-  index_t n_functions() const { return static_cast<index_t>(labels_.class_weight.size()); }
-  std::size_t n_examples() const { return labels_.y.size(); }
-  double class_weight(index_t i) const { return labels_.class_weight[labels_.y[i]]; }
-  template <class Rows> double margin(const LazyWeights& f, const Rows& rows, index_t i) {
-    double own = 0.0, best = 0.0;
-    rival_ = -1;
-    for (index_t k = 0; k < f.n_functions(); ++k) {
-      const double value = f.value(rows, i, k);
-      if (k == labels_.y[i]) {
-        own = value;
-      } else if (rival_ < 0 || value > best) {
-        best = value;
-        rival_ = k;
-      }
-    }
-    return own - best;
-  }
-  Update update(index_t i, double amount) const { return {i, amount, labels_.y[i], rival_}; }
-  // Of several classes with the greatest f the first is predicted.
-  bool is_right(index_t i, double margin) const {
-    return margin > 0.0 || (margin == 0.0 && labels_.y[i] < rival_);
-  }
-
- private:
-  ClassLabels labels_;
-  index_t rival_ = -1; // the greatest of the other classes
-};
 
 // A look at the caller's wishes now and then, and the pages of a mapped file given back.
 template <class View> class Reader {
@@ -145,8 +95,8 @@ template <class View, class Task> class Trainer {
         f_(std::move(start),
            {problem.fit_intercept, options.average_from > 0, problem.penalty.l1 > 0.0}),
         averages_charged_(options.average_from > 0 && problem.penalty.l1 > 0.0),
-        is_plain_(problem.penalty.is_none() && options.average_from == 0 &&
-                  options.batch_size == 1 && std::isinf(options.radius)) {}
+        waits_(options.waits_for_mistakes(problem.penalty)),
+        sure_(waits_ && Task::is_binary ? problem.coded : nullptr, task.n_examples()) {}
 
   OnlineFit run() {
     const index_t n = static_cast<index_t>(task_.n_examples());
@@ -182,7 +132,9 @@ template <class View, class Task> class Trainer {
     ++n_iter_;
     mistakes_ = 0;
     loss_ = 0.0;
-    if (options_.passes.shuffle) {
+    if (sure_.are_known()) {
+      visit_coded(order);
+    } else if (options_.passes.shuffle) {
       for (std::size_t t = 0; t < order.size(); ++t) {
         if (t + kRowsAhead < order.size()) rows_.fetch(order[t + kRowsAhead]);
         visit(order[t]);
@@ -191,26 +143,58 @@ template <class View, class Task> class Trainer {
       for (index_t i = 0; i < static_cast<index_t>(task_.n_examples()); ++i) visit(i);
     }
     if (in_batch_ > 0) step();
+    sure_.end_pass(n_examples_);
     return outcome();
+  }
+
+  // As many at a time as have their products estimated together.
+  void visit_coded(std::span<const index_t> order) {
+    const bool is_shuffled = options_.passes.shuffle;
+    const std::size_t n = is_shuffled ? order.size() : task_.n_examples();
+    const auto example = [&](std::size_t t) {
+      return is_shuffled ? order[t] : static_cast<index_t>(t);
+    };
+    index_t group[SureMargins::kGroup];
+    for (std::size_t t = 0; t < n; t += SureMargins::kGroup) {
+      const std::size_t size = std::min(SureMargins::kGroup, n - t);
+      for (std::size_t k = 0; k < size; ++k) {
+        group[k] = example(t + k);
+        if (is_shuffled && t + k + kCodesAhead < n) sure_.fetch(example(t + k + kCodesAhead));
+        if (t + k + kRowsAhead >= n) continue;
+        const index_t later = example(t + k + kRowsAhead);
+        if (sure_.was_in_doubt(later)) rows_.fetch(later);
+      }
+      sure_.begin_group({group, size});
+      for (std::size_t k = 0; k < size; ++k) {
+        if (weight(group[k]) != 0.0 &&
+            sure_.is_above(problem_.loss.margin, k, task_.label(group[k]), f_)) {
+          reader_.note(n_iter_);
+          ++n_steps_;
+        } else {
+          visit(group[k]);
+        }
+      }
+    }
   }
 
   void visit(index_t i) {
     reader_.note(n_iter_);
     const double c = weight(i);
     if (c == 0.0) return;
+    const MarginLoss& loss = problem_.loss;
     if (problem_.penalty.l1 > 0.0) f_.settle(rows_, i);
     if (averages_charged_) met_.push_back(i);
     const double m = task_.margin(f_, rows_, i);
     require_finite(m);
-    const MarginLoss& loss = problem_.loss;
     if (m > loss.margin) {
-      // Most rows of a perceptron, which goes through them at the speed of memory.
-      if (is_plain_) {
+      // Most rows of a perceptron.
+      if (waits_) {
         ++n_steps_;
         return;
       }
     } else {
       ++mistakes_;
+      sure_.note_change();
       loss_ += c * loss.value(m);
       batch_.push_back(task_.update(i, c * loss.pull(m)));
     }
@@ -284,7 +268,8 @@ template <class View, class Task> class Trainer {
   std::vector<Update> batch_;
   std::vector<index_t> met_; // the examples of the step, where an average counts charged weights
   bool averages_charged_;
-  bool is_plain_; // an example that asks for no update changes nothing
+  bool waits_; // for mistakes
+  SureMargins sure_;
   index_t batch_size_ = 1, in_batch_ = 0;
   index_t n_examples_ = 0, n_iter_ = 0, mistakes_ = 0;
   double loss_ = 0.0;
@@ -328,6 +313,27 @@ OnlineFit train_online(const OnlineProblem& problem, const OnlineOptions& option
         return Trainer(view, task_of(labels), problem, options, std::move(start), control).run();
       },
       problem.X, problem.labels);
+}
+
+std::optional<CodedRows> coded_rows_for(const MatrixView& X, const LinearPenalty& penalty,
+                                        const OnlineOptions& options, int threads,
+                                        Control& control) {
+  if (n_cols(X) < kFewestCoded || n_cols(X) > kMostCoded || n_stored(X) < kFewestCodes ||
+      options.passes.max_iter < kFewestCodedPasses || options.is_mapped ||
+      !options.waits_for_mistakes(penalty))
+    return std::nullopt;
+  return std::visit(
+      [&](const auto& view) -> std::optional<CodedRows> {
+        using View = std::decay_t<decltype(view)>;
+        if constexpr (is_dense<View>) {
+          const bool is_narrow = std::is_same_v<typename View::value_type, float>;
+          const bool pays_in_order =
+              simd::active_table().dots_codes_fast && (!is_narrow || view.cols <= kMostNarrowCoded);
+          if (options.passes.shuffle || pays_in_order) return CodedRows(view, threads, control);
+        }
+        return std::nullopt;
+      },
+      X);
 }
 
 double online_objective(const OnlineProblem& problem, const std::vector<double>& w,

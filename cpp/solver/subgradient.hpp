@@ -1,12 +1,14 @@
 #pragma once
 
 #include "base/control.hpp"
+#include "data/coded_rows.hpp"
 #include "data/views.hpp"
 #include "solver/lazy_weights.hpp"
 #include "solver/mistake_passes.hpp"
 
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <span>
 #include <variant>
 #include <vector>
@@ -91,6 +93,7 @@ struct OnlineProblem {
   MarginLoss loss;
   LinearPenalty penalty;
   bool fit_intercept = true;
+  const CodedRows* coded = nullptr; // X once more, if there is; see coded_rows_for
 };
 
 struct OnlineOptions {
@@ -104,6 +107,11 @@ struct OnlineOptions {
   index_t average_from = 0; // the first step that the average counts; 0: no average
   bool records_updates = false;
   bool is_mapped = false; // X lies in a mapped file, whose pages are given back once read
+
+  // Whether examples that are no mistake change nothing.
+  bool waits_for_mistakes(const LinearPenalty& penalty) const {
+    return penalty.is_none() && average_from == 0 && batch_size == 1 && std::isinf(radius);
+  }
 };
 
 struct OnlineFit {
@@ -128,8 +136,16 @@ struct OnlineFit {
 // every row of X, or are empty where they may; start.b has an element for every function and
 // start.w one for every function and column, the averages and start.lost too or none. Throws
 // NumericError when f leaves the range of float64.
+//
+// A binary problem that waits for mistakes reads coded rows, if there are, and X itself only where
+// they leave a mistake in doubt. The result is the same.
 OnlineFit train_online(const OnlineProblem& problem, const OnlineOptions& options,
                        OnlineState start, Control& control);
+
+// The rows of X coded, for all binary problems on it, where that is likely to pay.
+std::optional<CodedRows> coded_rows_for(const MatrixView& X, const LinearPenalty& penalty,
+                                        const OnlineOptions& options, int threads,
+                                        Control& control);
 
 // F at the given weights, in float64.
 double online_objective(const OnlineProblem& problem, const std::vector<double>& w,

@@ -115,6 +115,9 @@ class Perceptron(OnlineLinear):
     penalties are those of scikit-learn, the l1 norm by cumulative truncation [5]_. Weights are
     float64, also for float32 data, whose values are exact in it.
 
+    Large dense data are copied, a byte for an element, where there is neither a penalty nor an
+    average: a pass reads the copy, and the data only where it leaves a mistake in doubt.
+
     References
     ----------
     .. [1] F. Rosenblatt, "The perceptron: a probabilistic model for information storage and
