@@ -21,10 +21,8 @@ constexpr index_t kHeldElements = 1 << 23;
 constexpr index_t kFaultElements = 1 << 18;
 
 // Coded rows pay from so many columns, while the rounding of their sums does not show, where there
-// are more elements than the caches hold, and passes enough to make up for coding. In the given
-// order, which memory delivers fast, float32 rows need a bound of the error that leaves few in
-// doubt.
-constexpr index_t kFewestCoded = 32, kMostCoded = 1 << 16, kMostNarrowCoded = 256;
+// are more elements than the caches hold, and passes enough to make up for coding.
+constexpr index_t kFewestCoded = 32, kMostCoded = 1 << 16;
 constexpr index_t kFewestCodes = 1 << 18;
 constexpr index_t kFewestCodedPasses = 4;
 constexpr std::size_t kCodesAhead = 64; // rows, which are short
@@ -326,9 +324,9 @@ std::optional<CodedRows> coded_rows_for(const MatrixView& X, const LinearPenalty
       [&](const auto& view) -> std::optional<CodedRows> {
         using View = std::decay_t<decltype(view)>;
         if constexpr (is_dense<View>) {
-          const bool is_narrow = std::is_same_v<typename View::value_type, float>;
-          const bool pays_in_order =
-              simd::active_table().dots_codes_fast && (!is_narrow || view.cols <= kMostNarrowCoded);
+          // Memory delivers float32 rows as fast, in the given order.
+          const bool is_wide = std::is_same_v<typename View::value_type, double>;
+          const bool pays_in_order = is_wide && simd::active_table().dots_codes_fast;
           if (options.passes.shuffle || pays_in_order) return CodedRows(view, threads, control);
         }
         return std::nullopt;
