@@ -147,10 +147,10 @@ def test_predictions_on_sparse_data_are_those_of_libsvm(
 )
 def test_whole_sparse_sets_are_solved(shared_data, name, params, least_accuracy):
     data = shared_data(name)
-    model = SVC(**params).fit(data.X, data.y)
+    model = SVC(tol=3e-4, **params).fit(data.X, data.y)
     assert model.certificate_.converged
     assert model.certificate_.relative_gap < 1e-3
     for p, machine in enumerate(model.certificate_.machines or (model.certificate_,)):
-        assert machine.kkt_violation < 1e-3, p
+        assert machine.kkt_violation < 3e-4, p
     test = (data.X, data.y) if data.X_test is None else (data.X_test, data.y_test)
     assert model.score(*test) > least_accuracy
