@@ -81,9 +81,11 @@ def test_values_are_those_of_the_definition(form, dtype, name, value, n, n_featu
     X = sets(n, n_features, 0.1, value).astype(dtype)
     expected = kernel(X.astype(np.float64), X.astype(np.float64), name, gamma=0.1)
     values = rectangle(X, form, name)
-    np.testing.assert_allclose(values, expected, rtol=1e-6 if dtype == np.float32 else 1e-14)
+    counts = has_sets(_core.active_target())
+    rounding = 1e-14 if dtype == np.float64 else 1e-6 if counts else 5e-6
+    np.testing.assert_allclose(values, expected, rtol=rounding)
     assert (np.diagonal(values) == 1).all()
-    assert (values == values.T).all()
+    assert not counts or (values == values.T).all()
 
 
 @needs_sets

@@ -93,7 +93,10 @@ def test_matrices_that_pairs_share_count_once():
     assert (result["kernel_rows"][1:] == 0).all()
     first, *others = result["kernel_values"]
     pairs = list(combinations(sizes, 2))
-    assert others == [a * b for a, b in pairs[1:]]
+    # Where rounding leaves something of the sum of the coefficients, the scale of eight values is
+    # looked at.
+    beyond = [n - a * b for n, (a, b) in zip(others, pairs[1:], strict=True)]
+    assert set(beyond) <= {0, 8 * LINE}
     is_first = y < 2
     # Of a machine alone, squares take values from the rows that are kept, unless all may not be.
     almost = (304 + 16 - 1) * (304 + 16) * 8
