@@ -261,13 +261,14 @@ template <Real T> class BlockSmo {
     return 0.5 * sum * widest > kInseparable;
   }
 
-  // Lays the variables of the set out by groups, each of which begins on a line of the block.
+  // Lays the variables of the set out by groups, each of which begins on a line of the block,
+  // whatever the type of its kernel values.
   void lay_out(const std::vector<index_t>& set) {
     slots_.clear();
     slot_groups_.clear();
     auto next = set.begin();
     for (const Group& group : state_.groups) {
-      while (slots_.size() % kLane<double> != 0) slots_.push_back(kPadding);
+      while (slots_.size() % kLane<float> != 0) slots_.push_back(kPadding);
       const index_t begin = static_cast<index_t>(slots_.size());
       for (; next != set.end() && *next < group.end; ++next) slots_.push_back(*next);
       slot_groups_.push_back({begin, static_cast<index_t>(slots_.size())});
