@@ -108,6 +108,8 @@ void Cholesky::solve(std::vector<double>& b) const {
 }
 
 void Cholesky::solve(std::span<std::vector<double>> bs, int threads) const {
+  const double products = static_cast<double>(n_) * static_cast<double>(n_);
+  threads = thread_count_for(threads, products * static_cast<double>(bs.size()));
   const std::size_t n_parts = static_cast<std::size_t>(threads);
   parallel_for(threads, threads, [&](index_t part, int) {
     const std::size_t begin = static_cast<std::size_t>(part) * bs.size() / n_parts;
