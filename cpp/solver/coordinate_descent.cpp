@@ -58,8 +58,9 @@ template <class Rows> class LinearDual {
   };
 
   LinearDual(const Rows& rows, index_t n_features, index_t row_elements,
-             const LinearProblem& problem, std::span<const double> start)
-      : state_{rows, {}, {}}, row_elements_(row_elements), n_samples_(n_rows(problem.X)) {
+             const LinearProblem& problem, std::span<const double> start, int threads)
+      : state_{rows, {}, {}}, face_(state_, threads), row_elements_(row_elements),
+        n_samples_(n_rows(problem.X)) {
     state_.w.assign(static_cast<std::size_t>(n_features), 0.0);
     place_coordinates(problem, start);
     state_.sum_up();
@@ -162,7 +163,7 @@ template <class Rows> class LinearDual {
   }
 
   DualState<Rows> state_;
-  FaceDescent<Rows> face_{state_};
+  FaceDescent<Rows> face_;
   index_t row_elements_;
   index_t n_samples_;
   bool has_rounds_ = false; // that keep the bias near its last value
@@ -175,7 +176,8 @@ LinearSolution solve_coordinate_descent(const CompactSamples& samples, const Lin
                                         const LinearOptions& options, Control& control) {
   TimeLimit time(options.time_limit, control);
   LinearSolution solution = samples.visit([&](const auto& rows) {
-    LinearDual dual(rows, samples.n_features(), samples.row_elements(), problem, options.start);
+    LinearDual dual(rows, samples.n_features(), samples.row_elements(), problem, options.start,
+                    options.threads);
     const LinearOutcome outcome = DualDescent(dual, options, time).run();
     return dual.solution(outcome);
   });

@@ -36,7 +36,7 @@ inline constexpr index_t kDefaultPasses = 10000; // max_iter = -1
 //                           (<= 0: it need not move), is_at_rest() and rests_beyond(distance)
 //   move(k, standing)       minimises over k; returns by how much the dual objective falls
 //   move_together(active, is_late)
-//                           a step of many coordinates, where passes creep; likewise (optional)
+//                           steps of many coordinates, where passes creep; likewise (optional)
 //   settle()                makes the point feasible, before the objectives are evaluated there
 //   sum_up()                w without the rounding of many moves
 //   penalty()               1/2 ||w||^2, in both objectives
@@ -85,7 +85,7 @@ template <class Dual> class DualDescent {
         overshoot_ = std::clamp(0.9 * seen.gap / gap_, 1.0, kMostOvershoot);
       }
       if constexpr (requires { dual_.move_together(turns_.active(), [] { return false; }); })
-        if (creeping_.notes(seen.gap))
+        if (creeping_.notes(seen.gap, overshoot_ * options_.tol * -objective_))
           objective_ -= dual_.move_together(turns_.active(), [&] { return is_late(); });
     }
     return last_check(StopReason::max_iter);

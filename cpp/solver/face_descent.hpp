@@ -1,12 +1,13 @@
 #pragma once
 
-#include "data/sample_rows.hpp"
 #include "solver/dual_state.hpp"
+#include "solver/face_matrix.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -18,11 +19,13 @@ namespace maxmargin {
 // depends on the square root of the condition number (More and Toraldo 1991 alternate the two in
 // this way, with gradient projection for the coordinate passes).
 //
-// The point that it finds is projected onto the box, and the segment towards it, which is feasible,
-// is followed to its least objective.
+// After every few steps, variables that have left their boxes are put at the bounds that they have
+// passed, and stay there, while conjugate gradients begin anew on the others: on a face of strongly
+// coupled variables, stopping at the first bound on the way would leave most of the way undone. The
+// segment to the point that this finds is followed to its least objective.
 template <class Rows> class FaceDescent {
  public:
-  explicit FaceDescent(DualState<Rows>& state) : state_(state) {}
+  FaceDescent(DualState<Rows>& state, int threads) : state_(state), threads_(threads) {}
 
   // Makes at most `most_steps` steps on the free ones of the given coordinates, each at the cost of
   // about a pass over them, and returns by how much the objective falls. poll() is called for every
@@ -31,33 +34,70 @@ template <class Rows> class FaceDescent {
   double run(std::span<const index_t> candidates, int most_steps, const Poll& poll) {
     gather(candidates);
     if (free_.empty()) return 0.0;
-    const std::size_t n = free_.size();
-    step_.assign(n, 0.0);
     precondition();
-    direction_ = preconditioned_;
-    double square = dot(residual_, preconditioned_);
-    const double first = square;
-    for (int k = 0; k < most_steps && square > kAccuracy * first; ++k) {
-      if (!multiply(direction_, poll)) return 0.0;
-      const double curvature = dot(direction_, product_);
-      if (!(curvature > 0.0)) break;
-      const double length = square / curvature;
-      for (std::size_t t = 0; t < n; ++t) {
-        step_[t] += length * direction_[t];
-        residual_[t] -= length * product_[t];
-      }
+    const double goal = kAccuracy * square_of_residual();
+    bool has_left = false;
+    for (int k = 0; k < most_steps || (has_left && k < 2 * most_steps); k += kStepsPerRound) {
+      if (!conjugate_steps(goal, poll)) return 0.0;
+      has_left = hold_those_outside();
+      if (has_left && !correct_residual(poll)) return 0.0;
       precondition();
-      const double next = dot(residual_, preconditioned_);
-      for (std::size_t t = 0; t < n; ++t)
-        direction_[t] = preconditioned_[t] + next / square * direction_[t];
-      square = next;
+      if (square_of_residual() <= goal) break;
     }
     return follow();
   }
 
  private:
+  static constexpr int kStepsPerRound = 10;
   // Of the squared residual at the start.
-  static constexpr double kAccuracy = 1e-6;
+  static constexpr double kAccuracy = 1e-4;
+
+  template <class Poll> bool conjugate_steps(double goal, const Poll& poll) {
+    direction_ = preconditioned_;
+    double square = square_of_residual();
+    for (int k = 0; k < kStepsPerRound && square > goal; ++k) {
+      if (!multiply(direction_, poll)) return false;
+      const double curvature = dot(direction_, product_);
+      if (!(curvature > 0.0)) break;
+      const double length = square / curvature;
+      for (std::size_t t = 0; t < free_.size(); ++t) {
+        step_[t] += length * direction_[t];
+        residual_[t] -= length * product_[t];
+      }
+      precondition();
+      const double next = square_of_residual();
+      for (std::size_t t = 0; t < free_.size(); ++t)
+        direction_[t] = preconditioned_[t] + next / square * direction_[t];
+      square = next;
+    }
+    return true;
+  }
+
+  // Puts variables that have left their boxes at the bounds that they have passed. Returns whether
+  // there are any; direction_ then is by how much they had left.
+  bool hold_those_outside() {
+    bool are_any = false;
+    direction_.assign(free_.size(), 0.0);
+    for (std::size_t t = 0; t < free_.size(); ++t) {
+      const DualCoordinate& c = state_.coordinates[free_[t]];
+      const double low = c.epsilon > 0.0 && c.beta > 0.0 ? 0.0 : c.lower;
+      const double high = c.epsilon > 0.0 && c.beta < 0.0 ? 0.0 : c.upper;
+      const double beta = c.beta + step_[t];
+      if (is_held_[t] || (low <= beta && beta <= high)) continue;
+      const double step = std::clamp(beta, low, high) - c.beta;
+      direction_[t] = step_[t] - step;
+      step_[t] = step;
+      is_held_[t] = true;
+      are_any = true;
+    }
+    return are_any;
+  }
+
+  template <class Poll> bool correct_residual(const Poll& poll) {
+    if (!multiply(direction_, poll)) return false;
+    for (std::size_t t = 0; t < free_.size(); ++t) residual_[t] += product_[t];
+    return true;
+  }
 
   static bool is_free(const DualCoordinate& c) {
     return c.beta > c.lower && c.beta < c.upper && (c.epsilon == 0.0 || c.beta != 0.0);
@@ -65,82 +105,79 @@ template <class Rows> class FaceDescent {
 
   void gather(std::span<const index_t> candidates) {
     free_.clear();
+    samples_.clear();
     gradient_.clear();
     for (const index_t k : candidates) {
       const DualCoordinate& c = state_.coordinates[k];
       if (!is_free(c)) continue;
       free_.push_back(k);
+      samples_.push_back(c.sample);
       const double slope = c.ridge * c.beta - state_.residual(c);
       gradient_.push_back(slope + (c.beta > 0.0 ? c.epsilon : -c.epsilon));
     }
     residual_.resize(gradient_.size());
     std::transform(gradient_.begin(), gradient_.end(), residual_.begin(), std::negate<>());
+    step_.assign(free_.size(), 0.0);
+    is_held_.assign(free_.size(), false);
+    product_.resize(free_.size());
+    if (!matrix_) matrix_.emplace(state_.rows, static_cast<index_t>(state_.w.size()), threads_);
+    matrix_->choose(samples_);
   }
 
   void precondition() {
     preconditioned_.resize(residual_.size());
     for (std::size_t t = 0; t < free_.size(); ++t)
-      preconditioned_[t] = residual_[t] * state_.coordinates[free_[t]].inverse_curvature;
+      preconditioned_[t] =
+          is_held_[t] ? 0.0 : residual_[t] * state_.coordinates[free_[t]].inverse_curvature;
   }
+
+  double square_of_residual() const { return dot(residual_, preconditioned_); }
 
   static double dot(const std::vector<double>& x, const std::vector<double>& y) {
     return std::inner_product(x.begin(), x.end(), y.begin(), 0.0);
   }
 
-  // The change of w, and of the bias's weight, that belongs to a step.
-  void sum_rows(const std::vector<double>& step) {
-    w_.assign(state_.w.size(), 0.0);
-    double sum = 0.0;
-    for (std::size_t t = 0; t < free_.size(); ++t) {
-      if (t + kRowsAhead < free_.size()) state_.rows.fetch(sample(t + kRowsAhead));
-      if (step[t] == 0.0) continue;
-      state_.rows.add(sample(t), step[t], w_.data());
-      sum += step[t];
-    }
-    bias_weight_ = state_.bias_scale * sum;
-  }
-
   // product_ becomes the Hessian times x.
   template <class Poll> bool multiply(const std::vector<double>& x, const Poll& poll) {
-    sum_rows(x);
-    product_.resize(x.size());
-    for (std::size_t t = 0; t < x.size(); ++t) {
-      if (poll()) return false;
-      if (t + kRowsAhead < free_.size()) state_.rows.fetch(sample(t + kRowsAhead));
-      product_[t] = state_.rows.dot(sample(t), w_.data()) + state_.bias_scale * bias_weight_ +
-                    state_.coordinates[free_[t]].ridge * x[t];
-    }
+    if (!matrix_->multiply(x, product_, poll)) return false;
+    const double of_bias = state_.bias_scale * state_.bias_scale;
+    const double sum = std::accumulate(x.begin(), x.end(), 0.0);
+    for (std::size_t t = 0; t < x.size(); ++t)
+      product_[t] += of_bias * sum + state_.coordinates[free_[t]].ridge * x[t];
     return true;
   }
 
+  // The least objective on the way along the step, evaluated without the rounding of products.
   double follow() {
-    double slope = 0.0, ridges = 0.0;
-    for (std::size_t t = 0; t < free_.size(); ++t) {
-      const DualCoordinate& c = state_.coordinates[free_[t]];
-      const double low = c.epsilon > 0.0 && c.beta > 0.0 ? 0.0 : c.lower;
-      const double high = c.epsilon > 0.0 && c.beta < 0.0 ? 0.0 : c.upper;
-      step_[t] = std::clamp(c.beta + step_[t], low, high) - c.beta;
-      slope += gradient_[t] * step_[t];
-      ridges += c.ridge * step_[t] * step_[t];
-    }
+    const double slope = dot(gradient_, step_);
     if (!(slope < 0.0)) return 0.0;
-    sum_rows(step_);
-    const double curvature = dot(w_, w_) + bias_weight_ * bias_weight_ + ridges;
+    std::vector<double> w(state_.w.size(), 0.0);
+    double sum = 0.0, ridges = 0.0;
+    for (std::size_t t = 0; t < free_.size(); ++t) {
+      if (t + kRowsAhead < free_.size()) state_.rows.fetch(samples_[t + kRowsAhead]);
+      if (step_[t] == 0.0) continue;
+      state_.rows.add(samples_[t], step_[t], w.data());
+      sum += step_[t];
+      ridges += state_.coordinates[free_[t]].ridge * step_[t] * step_[t];
+    }
+    const double bias_weight = state_.bias_scale * sum;
+    const double curvature = dot(w, w) + bias_weight * bias_weight + ridges;
     const double length = curvature > 0.0 ? std::min(1.0, -slope / curvature) : 1.0;
-    for (std::size_t t = 0; t < free_.size(); ++t)
-      state_.coordinates[free_[t]].beta += length * step_[t];
-    for (std::size_t j = 0; j < w_.size(); ++j) state_.w[j] += length * w_[j];
-    state_.bias_weight += length * bias_weight_;
+    for (std::size_t t = 0; t < free_.size(); ++t) {
+      DualCoordinate& c = state_.coordinates[free_[t]];
+      c.beta = std::clamp(c.beta + length * step_[t], c.lower, c.upper);
+    }
+    for (std::size_t j = 0; j < w.size(); ++j) state_.w[j] += length * w[j];
+    state_.bias_weight += length * bias_weight;
     return -length * (slope + 0.5 * length * curvature);
   }
 
-  index_t sample(std::size_t t) const { return state_.coordinates[free_[t]].sample; }
-
   DualState<Rows>& state_;
-  std::vector<index_t> free_;
+  int threads_;
+  std::optional<FaceMatrix<Rows>> matrix_;
+  std::vector<index_t> free_, samples_;
   std::vector<double> gradient_, residual_, preconditioned_, direction_, product_, step_;
-  std::vector<double> w_;
-  double bias_weight_ = 0.0;
+  std::vector<char> is_held_; // at a bound that it had passed
 };
 
 } // namespace maxmargin

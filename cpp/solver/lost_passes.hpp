@@ -37,19 +37,23 @@ class LostPasses {
   double gap_ = std::numeric_limits<double>::infinity();
 };
 
-// Tells when passes creep: whenever so many of them have not halved what they meet of the gap.
+// Tells when passes creep: at the rate of the last few, so many more would be needed.
 class CreepingPasses {
  public:
-  bool notes(double gap) {
-    if (++n_passes_ < kPatience) return false;
-    const bool creep = gap > 0.5 * gap_;
-    gap_ = gap;
+  // With what a pass has met of the gap, and what it should come down to.
+  bool notes(double gap, double goal) {
+    if (++n_passes_ < kPassesPerLook) return false;
+    const double rate = std::log(gap / gap_) / kPassesPerLook;
+    const bool creep = gap > goal && std::log(goal / gap) < kMostPasses * rate;
+    // What steps of another kind gain is not the passes' rate.
+    gap_ = creep ? std::numeric_limits<double>::infinity() : gap;
     n_passes_ = 0;
     return creep;
   }
 
  private:
-  static constexpr index_t kPatience = 20;
+  static constexpr index_t kPassesPerLook = 5;
+  static constexpr index_t kMostPasses = 10;
   index_t n_passes_ = 0; // since gap_ was met
   double gap_ = std::numeric_limits<double>::infinity();
 };

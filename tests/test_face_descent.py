@@ -1,0 +1,78 @@
+"""Conjugate gradients on the free variables of linear duals, where passes creep."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import maxmargin
+from linear_oracles import liblinear, primal_objective
+
+
+def coupled(seed, n=400, d=3000, density=0.01, scale=1.0):
+    """Sparse samples that share a few frequent features, so that their duals are coupled."""
+    rng = np.random.default_rng(seed)
+    X = sp.random(n, d, density, "csr", random_state=rng, dtype=np.float64)
+    X = sp.hstack([sp.csr_matrix(np.abs(rng.normal(1.5, 0.5, size=(n, 8)))), X]).tocsr()
+    y = np.where(np.asarray(X[:, 8:200].sum(axis=1)).ravel() + rng.normal(0, 0.4, n) > 0.96, 1, -1)
+    return X * scale, y
+
+
+@pytest.mark.parametrize(("loss", "solver"), [("hinge", 3), ("squared_hinge", 1)])
+@pytest.mark.parametrize("C", [1.0, 1000.0])
+def test_coupled_classes_reach_the_least_objective(loss, solver, C):
+    X, y = coupled(1)
+    model = maxmargin.LinearSVC(loss=loss, C=C, tol=1e-8).fit(X, y)
+    assert model.certificate_.converged
+    assert model.certificate_.relative_gap <= 1e-8
+    ours = primal_objective(X, y, model.coef_[0], model.intercept_[0], C, loss)
+    W, b = liblinear(X, y, solver, C=C, tol=1e-6)
+    theirs = primal_objective(X, y, W[:, 0], b[0], C, loss)
+    assert ours <= theirs * (1.0 + 1e-8)
+
+
+@pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared_epsilon_insensitive"])
+def test_coupled_targets_reach_the_least_objective(loss):
+    X, y = coupled(2)
+    z = y + 0.1 * np.random.default_rng(2).normal(size=len(y))
+    model = maxmargin.LinearSVR(loss=loss, C=100.0, epsilon=0.05, tol=1e-8).fit(X, z)
+    ours = primal_objective(X, z, model.coef_, model.intercept_, 100.0, loss, epsilon=0.05)
+    solver = {"epsilon_insensitive": 13, "squared_epsilon_insensitive": 12}[loss]
+    W, b = liblinear(X, z, solver, C=100.0, epsilon=0.05, tol=1e-6)
+    theirs = primal_objective(X, z, W[:, 0], b[0], 100.0, loss, epsilon=0.05)
+    assert model.certificate_.relative_gap <= 1e-8
+    assert ours <= theirs * (1.0 + 1e-8)
+
+
+@pytest.mark.parametrize("is_sparse", [True, False])
+def test_passes_are_few(is_sparse):
+    """Passes alone take several times as many."""
+    X, y = coupled(3)
+    X = X if is_sparse else X.toarray()
+    certificate = maxmargin.LinearSVC(loss="hinge", C=1000.0, tol=1e-6).fit(X, y).certificate_
+    assert certificate.converged
+    assert certificate.n_iter < 80
+
+
+@pytest.mark.parametrize("scale", [1e-50, 1e-20, 1e20])
+def test_values_beyond_float32_scale_as_the_problem_does(scale):
+    """With X, the bias's feature and 1 / sqrt(C) scaled alike, f stays as it is."""
+    X, y = coupled(4, n=120)
+    options = {"loss": "hinge", "tol": 1e-6}
+    plain = maxmargin.LinearSVC(C=100.0, **options).fit(X, y)
+    scaled = maxmargin.LinearSVC(C=100.0 / scale**2, intercept_scaling=scale, **options).fit(
+        X * scale, y
+    )
+    assert scaled.certificate_.converged
+    f, g = plain.decision_function(X), scaled.decision_function(X * scale)
+    np.testing.assert_allclose(g, f, atol=2e-3 * abs(f).max())
+
+
+def test_threads_change_nothing():
+    """Samples of so many elements that threads share them."""
+    X, y = coupled(5, n=3000, d=20_000)
+    fits = [
+        maxmargin.LinearSVC(loss="hinge", C=1000.0, n_jobs=n_jobs).fit(X, y) for n_jobs in (1, 2)
+    ]
+    assert fits[0].n_iter_ == fits[1].n_iter_
+    np.testing.assert_array_equal(fits[0].coef_, fits[1].coef_)
+    np.testing.assert_array_equal(fits[0].intercept_, fits[1].intercept_)
