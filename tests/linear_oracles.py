@@ -73,6 +73,7 @@ def second_order_fit(
     intercept_scaling=1.0,
     penalty="l2",
     start=(),
+    method="newton",
     callback=None,
     **options,
 ):
@@ -87,5 +88,6 @@ def second_order_fit(
         formulation,
         _core.LinearOptions(**options),
         np.asarray(start, float),
+        method,
         callback,
     )

@@ -9,12 +9,15 @@
 #include "solver/row_passes.hpp"
 #include "svm/linear.hpp"
 
+#include <string>
+
 namespace maxmargin::bindings {
 namespace {
 
 py::dict second_order_fit(const py::object& X, const Array<double>& y, const Array<double>& C,
                           const LinearFormulation& formulation, LinearOptions options,
-                          const Array<double>& start, const py::object& callback) {
+                          const Array<double>& start, const std::string& method,
+                          const py::object& callback) {
   const MatrixView view = matrix_view(X);
   require(y.size() == n_rows(view) && C.size() == n_rows(view) &&
               (start.size() == 0 || start.size() == n_rows(view)),
@@ -33,10 +36,10 @@ py::dict second_order_fit(const py::object& X, const Array<double>& y, const Arr
     const WithoutGil nogil;
     if (problem.penalty == Penalty::l1)
       solution = solve_l1_newton(problem, options, control);
-    else if (is_squared(problem.loss))
-      solution = solve_primal_newton(problem, options, control);
-    else
+    else if (method == "interior point")
       solution = solve_interior_point(problem, options, control);
+    else
+      solution = solve_primal_newton(problem, options, control);
   }
   py::dict result;
   result["w"] = to_numpy(std::move(solution.separator.w));
@@ -70,10 +73,10 @@ void bind_linear_internal(py::module_& m) {
   py::module_ internal = py::cast<py::module_>(m.attr("_internal"));
   internal.def(
       "second_order_fit", &second_order_fit, py::arg("X"), py::arg("y"), py::arg("C"),
-      py::arg("formulation"), py::arg("options"), py::arg("start"),
+      py::arg("formulation"), py::arg("options"), py::arg("start"), py::arg("method"),
       py::arg("callback") = py::none(),
-      "A linear machine by the interior point method, or by Newton's in the primal for the "
-      "squared losses, or by proximal Newton for penalty l1.");
+      "A linear machine by the interior point method, if that is the method, else by Newton's in "
+      "the primal, or by proximal Newton for penalty l1.");
   internal.def(
       "weighted_gram", &weighted_gram, py::arg("X"), py::arg("weights"), py::arg("feature") = 0.0,
       py::arg("n_threads") = 0,

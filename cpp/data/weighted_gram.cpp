@@ -122,6 +122,10 @@ void WeightedGram::add(const WeightedGram& other) {
   table().axpy(1.0, other.sums_.data(), sums_.data(), sums_.size());
 }
 
+void WeightedGram::scale(double factor) {
+  for (index_t k = 0; k < sums_.size(); ++k) sums_[k] *= factor;
+}
+
 template void WeightedGram::add(const DenseView<float>&, index_t, double);
 template void WeightedGram::add(const DenseView<double>&, index_t, double);
 template void WeightedGram::add(const CsrView<float, std::int32_t>&, index_t, double);

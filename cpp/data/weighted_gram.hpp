@@ -28,6 +28,7 @@ class WeightedGram {
 
   void clear();
   void add(const WeightedGram& other); // both flushed
+  void scale(double factor);           // flushed
   index_t size() const { return size_; }
   index_t stride() const { return stride_; }
   const double* data() const { return sums_.data(); }

@@ -45,13 +45,6 @@ struct alignas(kAlignment) DualCoordinate {
     return ridge == 0.0 ? bound * excess : excess * excess / (2.0 * ridge);
   }
 
-  // The beta at which the maximum above is C_i loss. Requires: a squared loss.
-  double maximiser(double u) const {
-    const double excess = std::abs(u) - epsilon;
-    if (excess <= 0.0 || (u > 0.0 ? upper : -lower) == 0.0) return 0.0;
-    return std::copysign(excess / ridge, u);
-  }
-
   // What beta adds to the dual objective (minimised) beside its part in 1/2 ||w||^2.
   double conjugate() const { return beta * (0.5 * ridge * beta - y) + epsilon * std::abs(beta); }
 

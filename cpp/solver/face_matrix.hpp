@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/aligned_buffer.hpp"
 #include "base/parallel.hpp"
 #include "data/feature_order.hpp"
 #include "data/sample_rows.hpp"
@@ -81,12 +82,12 @@ class FaceMatrix<Rows> {
   // Lists of elements: their places in a vector and what they are multiplied with there.
   struct Lists {
     std::vector<index_t> begins;
-    std::vector<std::int32_t> places;
-    std::vector<float> values;
+    AlignedBuffer<std::int32_t> places;
+    AlignedBuffer<float> values;
 
     void resize(index_t n_elements) {
-      places.resize(static_cast<std::size_t>(n_elements));
-      values.resize(places.size());
+      places.resize_discard(n_elements);
+      values.resize_discard(n_elements);
     }
 
     // Calls use(k, sum, thread) for the sum of every list k over x.

@@ -10,19 +10,23 @@ namespace maxmargin {
 // the objective cannot.
 class IdleSteps {
  public:
+  // Where the gap should fall to that share of itself within so many steps.
+  explicit IdleSteps(int most = 3, double share = 0.5) : most_(most), share_(share) {}
+
   // Counts one more step, with what it has led to; returns whether there are too many idle ones.
   bool count(double objective, double gap) {
-    if (objective < least_objective_ * (1.0 - kRounding) || gap < 0.5 * least_gap_) n_idle_ = 0;
+    if (objective < least_objective_ * (1.0 - kRounding) || gap < share_ * least_gap_) n_idle_ = 0;
     least_objective_ = std::min(least_objective_, objective);
     least_gap_ = std::min(least_gap_, gap);
     is_last_idle_ = n_idle_ > 0;
-    return n_idle_++ > kMost;
+    return n_idle_++ > most_;
   }
   bool is_last_idle() const { return is_last_idle_; }
 
  private:
   static constexpr double kRounding = 1e-15; // a decrease below this share of the objective is none
-  static constexpr int kMost = 3;
+  int most_;
+  double share_;
   double least_objective_ = std::numeric_limits<double>::infinity();
   double least_gap_ = least_objective_;
   int n_idle_ = 0;

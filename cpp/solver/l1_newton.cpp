@@ -7,7 +7,7 @@
 #include "solver/l1_quadratic.hpp"
 #include "solver/linear_certificate.hpp"
 #include "solver/row_passes.hpp"
-#include "solver/squared_losses.hpp"
+#include "solver/smooth_losses.hpp"
 #include "solver/time_limit.hpp"
 
 #include <algorithm>
@@ -66,7 +66,7 @@ class L1Newton {
   // Steps with the penalties lambda_ to a relative gap of tol.
   StopReason approach(double tol, bool is_last) {
     const index_t max_iter = options_.max_iter < 0 ? kDefaultL1NewtonSteps : options_.max_iter;
-    idle_steps_ = {};
+    idle_steps_ = IdleSteps();
     for (;; ++n_iter_) {
       bounds_ = bounds(lambda_);
       best_.consider(objective(penalties_), weights_);
@@ -190,7 +190,7 @@ class L1Newton {
   Control& control_;
   InterceptFeature intercept_;
   RowPasses passes_;
-  SquaredLosses losses_;
+  SmoothLosses losses_;
   std::vector<double> penalties_, lambda_; // of the problem, and of the present stage
   L1Quadratic quadratic_;
   std::vector<double> weights_, gradient_; // the latter of the losses

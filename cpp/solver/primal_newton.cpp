@@ -1,21 +1,30 @@
 #include "solver/primal_newton.hpp"
 
 #include "base/error.hpp"
+#include "solver/best_weights.hpp"
 #include "solver/idle_steps.hpp"
 #include "solver/linear_certificate.hpp"
 #include "solver/newton_system.hpp"
 #include "solver/row_passes.hpp"
-#include "solver/squared_losses.hpp"
+#include "solver/smooth_losses.hpp"
 #include "solver/time_limit.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace maxmargin {
 namespace {
 
 constexpr double kRounding = 1e-15;  // a slope below this share of the objective is none
 constexpr double kSlopeLeft = 1e-12; // at the end of a step, of that at its beginning
+// Of losses that are made smooth:
+constexpr double kSmoothSlopeLeft = 1e-2;
+constexpr double kFirstWidth = 0.3; // of the spread of targets
+constexpr double kNarrowing = 0.7;
+constexpr double kInnerGap = 3.0; // of what the width adds to the gap
+constexpr int kMostIdleSteps = 20;
+constexpr double kLeastFall = 0.9;
 
 class PrimalNewton {
  public:
@@ -24,7 +33,13 @@ class PrimalNewton {
         intercept_(InterceptFeature::of(problem.intercept_scaling)),
         passes_(problem.X, intercept_, options.threads, control),
         system_(passes_.centre(), intercept_.feature, intercept_.ridge), losses_(problem, passes_),
+        is_squared_(is_squared(problem.loss)),
         weights_(static_cast<std::size_t>(passes_.n_weights()), 0.0) {
+    if (!is_squared_) {
+      losses_.set_width(kFirstWidth * spread());
+      losses_.set_centres(options.start);
+      idle_steps_ = IdleSteps(kMostIdleSteps, kLeastFall);
+    }
     if (options.start.empty()) return;
     passes_.run({.sums = {{options.start, &weights_}}});
     if (intercept_.feature != 0.0)
@@ -42,6 +57,7 @@ class PrimalNewton {
         losses_.set_weights(weights_); // what steps have added up is off
         evaluate();
       }
+      best_.consider(objective_, weights_);
       if (n_iter_ >= max_iter) break;
       if (time_.look()) {
         reason = StopReason::time_limit;
@@ -53,12 +69,14 @@ class PrimalNewton {
                         .dual_objective = gap_ - objective_,
                         .n_free = losses_.count()};
       });
+      narrow();
       if (is_idle() || !step()) {
         reason = StopReason::stalled;
         break;
       }
     }
-    if (is_proved()) reason = StopReason::converged;
+    if (is_proved() || (best_.replace(objective_, weights_) && is_proved()))
+      reason = StopReason::converged;
     return finish(reason);
   }
 
@@ -76,23 +94,44 @@ class PrimalNewton {
   void evaluate() {
     losses_.evaluate();
     objective_ = losses_.sum() + 0.5 * penalised_product(weights_, weights_);
-    gap_ = 0.0;
+    gap_of_weights_ = 0.0;
     gradient_.resize(weights_.size());
     for (std::size_t k = 0; k < weights_.size(); ++k) {
       gradient_[k] = penalty(k) * weights_[k] - losses_.slopes()[k];
-      if (penalty(k) > 0.0) gap_ += 0.5 * gradient_[k] * gradient_[k] / penalty(k);
+      if (penalty(k) > 0.0) gap_of_weights_ += 0.5 * gradient_[k] * gradient_[k] / penalty(k);
     }
+    gap_ = losses_.gap() + gap_of_weights_;
     if (!std::isfinite(objective_) || !std::isfinite(gap_))
       throw NumericError("the objective overflows");
   }
 
-  // Since beta is optimal at the values, the gap is that of the weights alone: half the square of
+  // Where beta is optimal at the values, the gap is that of the weights alone: half the square of
   // the gradient. The intercept without penalty is left to the proof.
   bool looks_solved() const { return gap_ <= options_.tol * objective_; }
 
   bool is_proved() {
     proof_ = certify(problem_, intercept_, passes_, weights_, losses_.beta(), options_.tol);
     return proof_.duality_gap() <= options_.tol * proof_.primal_objective;
+  }
+
+  // Where the gap is mostly what the width adds to it, the losses are made smooth around the
+  // present beta, and less so.
+  void narrow() {
+    if (is_squared_ || gap_of_weights_ >= kInnerGap * losses_.gap()) return;
+    losses_.set_width(kNarrowing * losses_.width());
+    evaluate();
+  }
+
+  // How far the targets lie from their mean, on the average; that of labels is 1.
+  double spread() const {
+    if (!is_insensitive(problem_.loss)) return 1.0;
+    double total = 0.0, mean = 0.0, sum = 0.0;
+    for (const double c : problem_.C) total += c;
+    for (std::size_t i = 0; i < problem_.y.size(); ++i)
+      mean += problem_.C[i] / total * problem_.y[i];
+    for (std::size_t i = 0; i < problem_.y.size(); ++i)
+      sum += problem_.C[i] / total * std::abs(problem_.y[i] - mean);
+    return sum > 0.0 && std::isfinite(sum) ? sum : 1.0;
   }
 
   bool is_idle() {
@@ -120,14 +159,16 @@ class PrimalNewton {
   double search(const std::vector<double>& direction) const {
     const Slope penalty{penalised_product(weights_, direction),
                         penalised_product(direction, direction)};
-    const double start = losses_.slope_at(0.0).first + penalty.first;
+    const double start =
+        std::inner_product(gradient_.begin(), gradient_.end(), direction.begin(), 0.0);
     if (std::abs(start) <= kRounding * objective_) return 1.0;
     if (!(start < 0.0)) return 0.0;
-    return losses_.search(-start, kSlopeLeft, [&](Slope& slope, double length) {
-      slope.first += penalty.first + length * penalty.second;
-      slope.second += penalty.second;
-      return length - slope.first / slope.second;
-    });
+    return losses_.search(-start, is_squared_ ? kSlopeLeft : kSmoothSlopeLeft,
+                          [&](Slope& slope, double length) {
+                            slope.first += penalty.first + length * penalty.second;
+                            slope.second += penalty.second;
+                            return length - slope.first / slope.second;
+                          });
   }
 
   LinearSolution finish(StopReason reason) {
@@ -145,9 +186,11 @@ class PrimalNewton {
   InterceptFeature intercept_;
   RowPasses passes_;
   NewtonSystem system_;
-  SquaredLosses losses_;
+  SmoothLosses losses_;
+  bool is_squared_;
+  BestWeights<std::vector<double>> best_;
   std::vector<double> weights_, gradient_;
-  double objective_ = 0.0, gap_ = 0.0;
+  double objective_ = 0.0, gap_of_weights_ = 0.0, gap_ = 0.0;
   IdleSteps idle_steps_;
   index_t n_iter_ = 0;
   LinearSolution proof_;

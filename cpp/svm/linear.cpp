@@ -2,6 +2,7 @@
 
 #include "base/error.hpp"
 #include "base/parallel.hpp"
+#include "data/sparse_copy.hpp"
 #include "solver/coordinate_descent.hpp"
 #include "solver/interior_point.hpp"
 #include "solver/joint_interior_point.hpp"
@@ -12,8 +13,10 @@
 #include "solver/primal_newton.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <utility>
+#include <variant>
 
 namespace maxmargin {
 namespace {
@@ -21,8 +24,9 @@ namespace {
 // Passes that are worth a try before the steps of a second-order method, which cost as much as many
 // of them. On dense rows of more features, a pass for so many of them: a step costs as much as
 // passes in proportion to their number, and squared losses take fewer steps.
-constexpr index_t kPassesToTry = 2000; // on sparse rows of few features
+constexpr index_t kPassesToTry = 300; // on sparse rows of few features
 constexpr index_t kMostFeatures = 2048;
+constexpr double kCheapStep = 4.0; // operations for an element
 constexpr index_t kFeaturesPerPass = 1, kFeaturesPerSquaredPass = 8;
 
 // Of all classes together; the steps of the interior point method have matrices of so many rows.
@@ -66,31 +70,35 @@ template <class Solution> Solution joined(Solution first, Solution second, doubl
 //
 //   few features, penalty l1      proximal Newton's method
 //   penalty l1                    coordinate descent on the features
-//   few features, squared losses  Newton's method in the primal
-//   few features, dense           interior point method
-//   few features, mostly zero     dual coordinate descent, then the interior point method
-//   more features, dense          dual coordinate descent, then one of the two above
+//   few features                  Newton's method in the primal
+//   few features, mostly zero,
+//     losses not squared          dual coordinate descent before it, where a step is much dearer
+//   more features, dense          dual coordinate descent, then Newton's method
 //   else                          dual coordinate descent
 //
-// Where Newton's or the interior point method came first and gives up, dual coordinate descent goes
-// on from there. Proximal Newton's has no such second: coordinate descent on the features lags far
-// behind it.
+// Where Newton's method gives up, the interior point method has its turn if losses are not squared,
+// and then dual coordinate descent goes on from there. Proximal Newton's has no such second:
+// coordinate descent on the features lags far behind it.
 class Solver {
  public:
   Solver(const MatrixView& X, const LinearFormulation& formulation, int threads)
       : has_few_features_(n_cols(X) <= kFewFeatures && n_rows(X) >= n_cols(X)),
-        is_squared_(is_squared(formulation.loss)) {
+        is_squared_(is_squared(formulation.loss)), X_(X) {
+    if (has_few_features_) copy_if_mostly_zero(threads);
     if (formulation.penalty == Penalty::l1) {
-      if (!has_few_features_) columns_.emplace(X);
-    } else if (!(has_few_features_ && is_squared_)) {
-      CompactSamples samples(X, threads);
-      if (has_few_features_)
-        passes_to_try_ = kPassesToTry;
-      else if (!samples.is_sparse() && n_cols(X) <= kMostFeatures && n_rows(X) >= n_cols(X))
+      if (!has_few_features_) columns_.emplace(X_);
+    } else if (!has_few_features_) {
+      samples_.emplace(X_, threads);
+      if (!samples_->is_sparse() && n_cols(X) <= kMostFeatures && n_rows(X) >= n_cols(X))
         passes_to_try_ = n_cols(X) / (is_squared_ ? kFeaturesPerSquaredPass : kFeaturesPerPass);
-      if (!has_few_features_ || samples.is_sparse()) samples_ = std::move(samples);
+    } else if (!is_squared_ && is_sparse(X_) && !has_cheap_steps()) {
+      samples_.emplace(X_, threads);
+      passes_to_try_ = kPassesToTry;
     }
   }
+
+  // The samples as problems are to have them.
+  const MatrixView& samples() const { return X_; }
 
   LinearSolution solve(const LinearProblem& problem, const LinearOptions& options,
                        Control& control) const {
@@ -111,14 +119,35 @@ class Solver {
   }
 
  private:
-  LinearSolution solve_by_steps(const LinearProblem& problem, const LinearOptions& options,
-                                Control& control) const {
-    return is_squared_ ? solve_primal_newton(problem, options, control)
-                       : solve_interior_point(problem, options, control);
+  void copy_if_mostly_zero(int threads) {
+    const MatrixView given = X_;
+    std::visit(
+        [&]<class View>(const View& X) {
+          if constexpr (is_dense<View>) {
+            if (n_stored(X) <= std::numeric_limits<std::int32_t>::max() && is_mostly_zero(X))
+              X_ = copy_.emplace<SparseCopy<typename View::value_type>>(X, threads).view();
+          }
+        },
+        given);
   }
 
-  // Rounding may stall these, and separable classes may take Newton's method hundreds of steps;
-  // neither is frequent.
+  // Whether to factor a matrix takes hardly longer than to read sparse samples.
+  bool has_cheap_steps() const {
+    const auto d = static_cast<double>(n_cols(X_));
+    return d * d * d / 3.0 <= kCheapStep * static_cast<double>(n_stored(X_));
+  }
+
+  LinearSolution solve_by_steps(const LinearProblem& problem, const LinearOptions& options,
+                                Control& control) const {
+    LinearSolution solution = solve_primal_newton(problem, options, control);
+    if (is_squared_ || !gave_up(solution, options)) return solution;
+    LinearOptions rest = options;
+    rest.time_limit = std::max(0.0, options.time_limit - solution.seconds);
+    LinearSolution second = solve_interior_point(problem, rest, control);
+    return joined(std::move(solution), std::move(second), options.tol);
+  }
+
+  // Rounding may stall steps, and separable classes may take hundreds of them; neither is frequent.
   LinearSolution solve_second_order(const LinearProblem& problem, const LinearOptions& options,
                                     Control& control) const {
     LinearSolution solution = solve_by_steps(problem, options, control);
@@ -132,6 +161,8 @@ class Solver {
 
   bool has_few_features_;
   bool is_squared_;
+  MatrixView X_;
+  std::variant<std::monostate, SparseCopy<float>, SparseCopy<double>> copy_;
   std::optional<index_t> passes_to_try_; // where a second-order method follows
   std::optional<CompactSamples> samples_;
   std::optional<Columns> columns_;
@@ -191,7 +222,7 @@ std::vector<LinearSolution> train_linear(const MatrixView& X, index_t n_tasks,
   parallel_for(n_tasks, threads_for(X, n_tasks, options), [&](index_t t, int) {
     const LinearTask task = make(t);
     const auto solve = [&](std::span<const double> upper, std::span<const double> start) {
-      const LinearProblem problem{X,
+      const LinearProblem problem{solver.samples(),
                                   task.y,
                                   upper,
                                   formulation.loss,

@@ -180,15 +180,17 @@ class LinearSVC(LinearMachine, OneVsRestClassifier):
     .. [1] C.-J. Hsieh, K.-W. Chang, C.-J. Lin, S. S. Keerthi, S. Sundararajan, "A dual coordinate
        descent method for large-scale linear SVM", ICML 2008.
     .. [2] S. Fine, K. Scheinberg, "Efficient SVM training using low-rank kernel representations",
-       JMLR 2 (2001): the interior point method for many more samples than features.
+       JMLR 2 (2001): the interior point method, where Newton's stalls.
     .. [3] S. S. Keerthi, D. DeCoste, "A modified finite Newton method for fast solution of large
-       scale linear SVMs", JMLR 6 (2005): the squared losses there.
+       scale linear SVMs", JMLR 6 (2005): Newton's method for many more samples than features.
     .. [4] K. Crammer, Y. Singer, "On the algorithmic implementation of multiclass kernel-based
        vector machines", JMLR 2 (2001).
     .. [5] S. S. Keerthi, S. Sundararajan, K.-W. Chang, C.-J. Hsieh, C.-J. Lin, "A sequential dual
        method for large scale multi-class linear SVMs", KDD 2008: the solver of [4]_.
     .. [6] J. D. Lee, Y. Sun, M. A. Saunders, "Proximal Newton-type methods for minimizing composite
        functions", SIAM Journal on Optimization 24 (2014): penalty l1 on few features.
+    .. [7] Y. Yan, Q. Li, "An efficient augmented Lagrangian method for support vector machine",
+       Optimization Methods and Software 35 (2020): the hinge loss in Newton's method.
 
     Examples
     --------
