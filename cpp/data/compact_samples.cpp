@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 namespace maxmargin {
 namespace {
@@ -12,6 +13,7 @@ namespace {
 // Above this share of elements that are not zero, dense rows are read faster as they are.
 constexpr double kDensest = 0.25;
 constexpr index_t kGrain = 256;        // rows that a thread copies at the least
+constexpr index_t kWorkOfFeature = 4;  // elements that take as long as to add up its count
 constexpr double kWorkOfElement = 4.0; // multiplications that copying one takes as long as
 
 // Calls use(column, value) for the elements of row i that are not zero.
@@ -30,29 +32,58 @@ void for_row(const CsrView<T, I>& X, index_t i, const Use& use) {
 
 // What decides how the values are kept.
 struct Census {
-  std::vector<index_t> count;  // by feature
-  std::vector<index_t> begins; // of every row among the elements, and their number
-  double first = 1.0;          // value
+  std::vector<index_t> count; // by feature
+  index_t n_elements = 0;
+  double first = 1.0; // value
   bool is_same = true;
   bool fits_float = true;
+
+  void add(const Census& other) {
+    if (other.n_elements == 0) return;
+    if (n_elements == 0) first = other.first;
+    n_elements += other.n_elements;
+    is_same = is_same && other.is_same && first == other.first;
+    fits_float = fits_float && other.fits_float;
+    for (std::size_t j = 0; j < count.size(); ++j) count[j] += other.count[j];
+  }
 };
 
-template <class View> Census census_of(const View& X) {
+// Of the rows [begin, end). begins[i + 1] becomes the number of elements of row i.
+template <class View>
+Census census_of(const View& X, index_t begin, index_t end, std::vector<index_t>& begins) {
   Census census;
   census.count.assign(static_cast<std::size_t>(X.cols), 0);
-  census.begins.assign(1, 0);
-  census.begins.reserve(static_cast<std::size_t>(X.rows) + 1);
-  index_t n_elements = 0;
-  for (index_t i = 0; i < X.rows; ++i) {
+  for (index_t i = begin; i < end; ++i) {
+    const index_t before = census.n_elements;
     for_row(X, i, [&](index_t j, auto value) {
-      if (n_elements++ == 0) census.first = static_cast<double>(value);
+      if (census.n_elements++ == 0) census.first = static_cast<double>(value);
       ++census.count[j];
       census.is_same &= static_cast<double>(value) == census.first;
       census.fits_float &= static_cast<decltype(value)>(static_cast<float>(value)) == value;
     });
-    census.begins.push_back(n_elements);
+    begins[i + 1] = census.n_elements - before;
   }
   return census;
+}
+
+// Of all rows; begins[i] becomes where row i begins among the elements.
+template <class View> Census census_of(const View& X, int threads, std::vector<index_t>& begins) {
+  begins.assign(static_cast<std::size_t>(X.rows) + 1, 0);
+  // Every part counts all features.
+  if (X.cols > n_stored(X) / kWorkOfFeature) threads = 1;
+  std::vector<Census> parts(static_cast<std::size_t>(threads));
+  parallel_ranges(X.rows, kGrain, threads, [&](index_t begin, index_t end, int thread) {
+    Census census = census_of(X, begin, end, begins);
+    if (parts[thread].count.empty())
+      parts[thread] = std::move(census);
+    else
+      parts[thread].add(census);
+  });
+  Census all = std::move(parts.front());
+  all.count.resize(static_cast<std::size_t>(X.cols), 0);
+  for (auto part = parts.begin() + 1; part != parts.end(); ++part) all.add(*part);
+  std::partial_sum(begins.begin(), begins.end(), begins.begin());
+  return all;
 }
 
 } // namespace
@@ -69,8 +100,9 @@ CompactSamples::CompactSamples(const MatrixView& X, int threads)
 }
 
 template <class View> void CompactSamples::compact(const View& X) {
-  Census census = census_of(X);
-  const index_t n_elements = census.begins.back();
+  std::vector<index_t> begins;
+  const Census census = census_of(X, threads_, begins);
+  const index_t n_elements = census.n_elements;
   const double places = static_cast<double>(X.rows) * static_cast<double>(X.cols);
   if (is_dense<View> && static_cast<double>(n_elements) > kDensest * places) return;
   number_.assign(census.count.size(), -1);
@@ -79,13 +111,13 @@ template <class View> void CompactSamples::compact(const View& X) {
     if (census.count[feature] > 0) number_[feature] = static_cast<std::int32_t>(n_features_++);
   row_elements_ = n_elements / std::max<index_t>(1, X.rows);
   if (census.is_same && n_features_ <= std::numeric_limits<std::uint16_t>::max())
-    copy<SameValue, std::uint16_t>(X, std::move(census.begins), census.first);
+    copy<SameValue, std::uint16_t>(X, std::move(begins), census.first);
   else if (census.is_same)
-    copy<SameValue, std::int32_t>(X, std::move(census.begins), census.first);
+    copy<SameValue, std::int32_t>(X, std::move(begins), census.first);
   else if (census.fits_float)
-    copy<float, std::int32_t>(X, std::move(census.begins), 1.0);
+    copy<float, std::int32_t>(X, std::move(begins), 1.0);
   else
-    copy<double, std::int32_t>(X, std::move(census.begins), 1.0);
+    copy<double, std::int32_t>(X, std::move(begins), 1.0);
 }
 
 template <class V, class I, class View>
