@@ -113,6 +113,7 @@ class Solver {
     LinearSolution solution = solve_coordinate_descent(*samples_, problem, first, control);
     if (!has_second || !gave_up(solution, options)) return solution;
     LinearOptions rest = options;
+    rest.start = solution.beta;
     rest.time_limit = std::max(0.0, options.time_limit - solution.seconds);
     LinearSolution second = solve_by_steps(problem, rest, control);
     return joined(std::move(solution), std::move(second), options.tol);
