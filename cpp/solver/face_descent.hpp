@@ -32,8 +32,7 @@ template <class Rows> class FaceDescent {
   // row, and ends the steps by returning true.
   template <class Poll>
   double run(std::span<const index_t> candidates, int most_steps, const Poll& poll) {
-    gather(candidates);
-    if (free_.empty()) return 0.0;
+    if (!gather(candidates, poll) || free_.empty()) return 0.0;
     precondition();
     const double goal = kAccuracy * square_of_residual();
     bool has_left = false;
@@ -103,13 +102,14 @@ template <class Rows> class FaceDescent {
     return c.beta > c.lower && c.beta < c.upper && (c.epsilon == 0.0 || c.beta != 0.0);
   }
 
-  void gather(std::span<const index_t> candidates) {
+  template <class Poll> bool gather(std::span<const index_t> candidates, const Poll& poll) {
     free_.clear();
     samples_.clear();
     gradient_.clear();
     for (const index_t k : candidates) {
       const DualCoordinate& c = state_.coordinates[k];
       if (!is_free(c)) continue;
+      if (poll()) return false;
       free_.push_back(k);
       samples_.push_back(c.sample);
       const double slope = c.ridge * c.beta - state_.residual(c);
@@ -121,7 +121,7 @@ template <class Rows> class FaceDescent {
     is_held_.assign(free_.size(), false);
     product_.resize(free_.size());
     if (!matrix_) matrix_.emplace(state_.rows, static_cast<index_t>(state_.w.size()), threads_);
-    matrix_->choose(samples_);
+    return matrix_->choose(samples_, poll);
   }
 
   void precondition() {

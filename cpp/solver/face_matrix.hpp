@@ -22,10 +22,13 @@ template <class Rows> class FaceMatrix {
   FaceMatrix(const Rows& rows, index_t n_features, int /*threads*/)
       : rows_(rows), w_(static_cast<std::size_t>(n_features)) {}
 
-  void choose(std::span<const index_t> samples) { samples_ = samples; }
+  // poll() is called for every row, as far as the calling thread reads them, and ends what is done
+  // by returning true; returns whether it did not.
+  template <class Poll> bool choose(std::span<const index_t> samples, const Poll&) {
+    samples_ = samples;
+    return true;
+  }
 
-  // poll() is called for every row of the second pass, and ends it by returning true; returns
-  // whether it did not.
   template <class Poll>
   bool multiply(const std::vector<double>& a, std::vector<double>& product, const Poll& poll) {
     std::fill(w_.begin(), w_.end(), 0.0);
@@ -56,12 +59,11 @@ class FaceMatrix<Rows> {
   FaceMatrix(const Rows& rows, index_t n_features, int threads)
       : rows_(rows), number_(static_cast<std::size_t>(n_features)), requested_threads_(threads) {}
 
-  void choose(std::span<const index_t> samples) {
-    number_features(samples);
-    copy(samples);
-    transpose();
+  template <class Poll> bool choose(std::span<const index_t> samples, const Poll& poll) {
+    if (!number_features(samples, poll) || !copy(samples, poll) || !transpose(poll)) return false;
     threads_ = thread_count_for(requested_threads_,
                                 kWorkOfElement * static_cast<double>(by_row_.places.size()));
+    return true;
   }
 
   template <class Poll>
@@ -70,7 +72,7 @@ class FaceMatrix<Rows> {
     bool is_late = false;
     by_row_.for_sums(w_, threads_, [&](index_t t, double sum, int thread) {
       if (thread == 0) is_late = is_late || poll();
-      product[t] = square_of_largest_ * sum + diagonal_[t] * a[t];
+      product[t] = largest_ * largest_ * sum + diagonal_[t] * a[t];
     });
     return !is_late;
   }
@@ -115,9 +117,17 @@ class FaceMatrix<Rows> {
     }
   };
 
-  void number_features(std::span<const index_t> samples) {
+  template <class Poll> bool number_features(std::span<const index_t> samples, const Poll& poll) {
     count_.assign(number_.size(), 0);
-    for (const index_t i : samples) rows_.for_elements(i, [&](index_t j, double) { ++count_[j]; });
+    double largest = 0.0;
+    for (const index_t i : samples) {
+      if (poll()) return false;
+      rows_.for_elements(i, [&](index_t j, double x) {
+        ++count_[j];
+        largest = std::max(largest, std::abs(x));
+      });
+    }
+    largest_ = largest;
     std::fill(number_.begin(), number_.end(), kAlone);
     by_feature_.begins.assign(1, 0);
     for (const index_t j : by_falling_count(count_)) {
@@ -126,39 +136,41 @@ class FaceMatrix<Rows> {
       by_feature_.begins.push_back(by_feature_.begins.back() + count_[j]);
     }
     w_.resize(by_feature_.begins.size() - 1);
+    return true;
   }
 
-  void copy(std::span<const index_t> samples) {
+  template <class Poll> bool copy(std::span<const index_t> samples, const Poll& poll) {
     diagonal_.assign(samples.size(), 0.0);
     by_row_.begins.assign(1, 0);
     by_row_.resize(by_feature_.begins.back());
-    double largest = 0.0;
-    for (const index_t i : samples)
-      rows_.for_elements(i, [&](index_t, double x) { largest = std::max(largest, std::abs(x)); });
-    square_of_largest_ = largest * largest;
     index_t e = 0;
     for (std::size_t t = 0; t < samples.size(); ++t) {
+      if (poll()) return false;
       rows_.for_elements(samples[t], [&](index_t j, double x) {
         if (number_[j] == kAlone) {
           diagonal_[t] += x * x;
         } else {
           by_row_.places[e] = number_[j];
-          by_row_.values[e++] = static_cast<float>(x / largest);
+          by_row_.values[e++] = static_cast<float>(x / largest_);
         }
       });
       by_row_.begins.push_back(e);
     }
+    return true;
   }
 
-  void transpose() {
+  template <class Poll> bool transpose(const Poll& poll) {
     by_feature_.resize(by_feature_.begins.back());
     next_.assign(by_feature_.begins.begin(), by_feature_.begins.end() - 1);
-    for (std::size_t t = 0; t < diagonal_.size(); ++t)
+    for (std::size_t t = 0; t < diagonal_.size(); ++t) {
+      if (poll()) return false;
       for (index_t e = by_row_.begins[t]; e < by_row_.begins[t + 1]; ++e) {
         const index_t to = next_[by_row_.places[e]]++;
         by_feature_.places[to] = static_cast<std::int32_t>(t);
         by_feature_.values[to] = by_row_.values[e];
       }
+    }
+    return true;
   }
 
   static constexpr std::int32_t kAlone = -1;
@@ -168,7 +180,7 @@ class FaceMatrix<Rows> {
   std::vector<index_t> count_, next_;
   Lists by_row_, by_feature_;
   std::vector<double> diagonal_, w_;
-  double square_of_largest_ = 0.0;
+  double largest_ = 0.0; // magnitude of a value
   int requested_threads_;
   int threads_ = 1;
 };
