@@ -26,6 +26,9 @@ namespace {
 // passes in proportion to their number, and squared losses take fewer steps.
 constexpr index_t kPassesToTry = 300; // on sparse rows of few features
 constexpr index_t kMostFeatures = 2048;
+// With fewer samples, classes are often separable, which Newton's method is slow on where losses
+// have no curvature.
+constexpr index_t kSamplesPerFeature = 20;
 constexpr double kCheapStep = 4.0; // operations for an element
 constexpr index_t kFeaturesPerPass = 1, kFeaturesPerSquaredPass = 8;
 
@@ -70,10 +73,11 @@ template <class Solution> Solution joined(Solution first, Solution second, doubl
 //
 //   few features, penalty l1      proximal Newton's method
 //   penalty l1                    coordinate descent on the features
-//   few features                  Newton's method in the primal
+//   few features                  steps: Newton's method in the primal, or, for few samples and
+//                                 losses that are not squared, the interior point method
 //   few features, mostly zero,
 //     losses not squared          dual coordinate descent before it, where a step is much dearer
-//   more features, dense          dual coordinate descent, then Newton's method
+//   more features, dense          dual coordinate descent, then steps
 //   else                          dual coordinate descent
 //
 // Where Newton's method gives up, the interior point method has its turn if losses are not squared,
@@ -140,6 +144,8 @@ class Solver {
 
   LinearSolution solve_by_steps(const LinearProblem& problem, const LinearOptions& options,
                                 Control& control) const {
+    if (!is_squared_ && n_rows(X_) < kSamplesPerFeature * n_cols(X_))
+      return solve_interior_point(problem, options, control);
     LinearSolution solution = solve_primal_newton(problem, options, control);
     if (is_squared_ || !gave_up(solution, options)) return solution;
     LinearOptions rest = options;
