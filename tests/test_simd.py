@@ -90,6 +90,13 @@ COMPOSITIONS = [
     [("linear", 1, 0.5)],
     [("sigmoid", 0, 0.5), ("rbf", 0, 0.5), "+", ("linear", 3, 0.5), "+", ("linear", 1, 0.3), "*"],
     [("linear", 1, 0.5), "factors"],
+    [("poly", 3, 0.5), "factors"],
+    [("poly", 4, 2.0)],
+    [("sigmoid", 0, 0.5), "factors"],
+    [("linear", 1, 0.5), ("poly", 5, 0.3), "+"],
+    [("poly", 3, 0.5), "factors", ("linear", 1, 2.0), "factors", "*"],
+    [("poly", 0, 0.5), ("rbf", 0, 0.5), "factors", "+", "factors"],
+    [("sigmoid", 0, 1.0), "factors", ("poly", 1, 0.5), "*"],
     [("poly", 3, 1.0), "factors", ("rbf", 0, 0.7), "factors", "+", "factors"],
     [("rbf", 0, 1.0), ("poly", 3, 0.5), "factors", "+"],
     [("rbf", 0, 0.7), ("poly", 3, 1.0), "factors", "*", "factors"],
@@ -104,11 +111,28 @@ COMPOSITIONS = [
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("composition", COMPOSITIONS, ids=str)
 def test_composed_block_is_the_definition(target, dtype, sparse, composition):
+    check_composed_block(target, dtype, sparse, composition, 5)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("form", ["linear f", "joined", "composed"])
+def test_composed_block_of_features_that_are_met_through_lists(target, dtype, form):
+    composition = {
+        "linear f": [("linear", 1, 0.5), "factors"],
+        "joined": [("poly", 3, 0.5), ("rbf", 0, 0.7), "factors", "+", "factors"],
+        "composed": [("rbf", 0, 0.5), ("sigmoid", 0, 0.5), "factors", "+"],
+    }[form]
+    check_composed_block(target, dtype, True, composition, 1100)
+
+
+def check_composed_block(target, dtype, sparse, composition, d):
     rng = np.random.default_rng(7)
     n = 29 if sparse else 109  # more than are composed at a time
-    A, B = rng.uniform(-1, 1, (n, 5)).astype(dtype), rng.uniform(-1, 1, (40, 5)).astype(dtype)
+    A, B = rng.uniform(-1, 1, (n, d)).astype(dtype), rng.uniform(-1, 1, (40, d)).astype(dtype)
     if sparse:
-        A, B = (sp.csr_matrix(np.where(np.abs(M) > 0.3, M, 0)) for M in (A, B))
+        least = 1.0 - 3.5 / d  # some four numbers in a row
+        A, B = (sp.csr_matrix(np.where(np.abs(M) > least, M, 0)) for M in (A, B))
     steps, stack, factors = [], [], []
     for step in composition:
         if step == "factors":

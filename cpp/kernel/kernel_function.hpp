@@ -7,6 +7,7 @@
 #include "simd/kernel_table.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace maxmargin {
 
@@ -122,6 +123,16 @@ template <Real T> simd::Leaf<T> leaf_of(const KernelParams& kernel, const Scalin
   return leaf;
 }
 
+// The weight of a value, or 1 where it goes into the base of a power.
+template <Real T> double fold_weight(const KernelParams::Step& step, simd::Leaf<T>& leaf) {
+  if (leaf.transform != simd::Transform::power || leaf.degree < 1 || !(step.weight > 0.0))
+    return step.weight;
+  const double root = std::pow(step.weight, 1.0 / leaf.degree);
+  leaf.scale = static_cast<T>(leaf.scale * root);
+  leaf.offset = static_cast<T>(leaf.offset * root);
+  return 1.0;
+}
+
 // What dense_block and sparse_block need to turn products of packed samples into K.
 template <Real T>
 simd::Epilogue<T> epilogue_of(const KernelParams& kernel, const Scaling& scaling) {
@@ -136,7 +147,7 @@ simd::Epilogue<T> epilogue_of(const KernelParams& kernel, const Scaling& scaling
     simd::Step<T>& to = e.steps[e.n_steps++];
     to.kind = static_cast<simd::StepKind>(step.kind);
     to.leaf = leaf_of<T>(step.kernel, scaling);
-    to.weight = static_cast<T>(step.weight);
+    to.weight = static_cast<T>(fold_weight(step, to.leaf));
     if (step.has_factors) to.factor = n_factors++;
   }
   return e;

@@ -59,12 +59,20 @@ MAXMARGIN_INLINE void products(const DenseBlock<T>& block, const T* queries, con
       [&](auto r) { unroll<W>([&](auto v) { sum[r][v].store(dots + (r * W + v) * V::size); }); });
 }
 
+// The products of a tile, for strips that have no loop of their own over its depth.
+template <Pairing A, int H, int P, class T>
+[[gnu::noinline]] void tile_products(const DenseBlock<T>& block, const T* const* panels,
+                                     index_t row, T* dots) {
+  products<A, H, P>(block, block.queries + row * block.depth, panels, dots);
+}
+
 // One tile: kernel values of H query rows, of which there are n_rows, with P panels. The products
 // go through memory, in loops that are not unrolled: were the epilogue's registers live beside the
 // sums, GCC would spill sums inside the loop over k.
-template <Pairing A, Transform F, int H, int P, class T>
-MAXMARGIN_INLINE void tile(const DenseBlock<T>& block, const T* const* panels, index_t row,
-                           index_t n_rows, index_t column) {
+template <Pairing A, Transform F, bool IsScaled, int H, int P, class T>
+MAXMARGIN_INLINE void tile(const DenseBlock<T>& block, const T* const* panels,
+                           const Scale<P * kVecsPerLine, T>& scale, index_t row, index_t n_rows,
+                           index_t column) {
   using V = Vec<T>;
   constexpr index_t width = P * kLane<T>;
   alignas(64) T dots[H * width];
@@ -77,7 +85,10 @@ MAXMARGIN_INLINE void tile(const DenseBlock<T>& block, const T* const* panels, i
       load_vectors<kVecsPerLine>(dots + r * width + p * kLane<T>, x);
       load_vectors<kVecsPerLine>(panels[p] + block.depth * kLane<T>, half_norms);
       unroll<kVecsPerLine>([&](auto v) { half_norms[v] = half_norms[v] + query_half_norm; });
-      transform<F, kVecsPerLine>(x, half_norms, block.epilogue);
+      if constexpr (IsScaled)
+        scale.template multiply<true, kVecsPerLine>(x, row + r, p * kVecsPerLine);
+      else
+        transform<F, kVecsPerLine>(x, half_norms, block.epilogue);
       store_vectors<kVecsPerLine>(x, out + p * kLane<T>);
     }
   }
@@ -92,15 +103,75 @@ template <int H, class Run> MAXMARGIN_INLINE void with_height(index_t n_rows, co
   run.template operator()<H>();
 }
 
-template <Pairing A, Transform F, int P, class T>
+template <Pairing A, Transform F, bool IsScaled, int P, class T>
 void panel_strip(const DenseBlock<T>& block, const T* const* panels, index_t column) {
   constexpr index_t tile_rows = MAXMARGIN_TILE_ROWS;
+  Scale<P * kVecsPerLine, T> scale;
+  if constexpr (IsScaled)
+    scale = scale_of_leaf<P * kVecsPerLine>(
+        block.epilogue.steps[0],
+        {&block.query_factors, &block.column_factors, 0, column - block.column});
   index_t row = 0;
   for (; row + tile_rows <= block.n_queries; row += tile_rows)
-    tile<A, F, tile_rows, P>(block, panels, row, tile_rows, column);
+    tile<A, F, IsScaled, tile_rows, P>(block, panels, scale, row, tile_rows, column);
   const index_t left = block.n_queries - row;
   if (left > 0)
-    with_height<1>(left, [&]<int H>() { tile<A, F, H, P>(block, panels, row, left, column); });
+    with_height<1>(left, [&]<int H>() {
+      tile<A, F, IsScaled, H, P>(block, panels, scale, row, left, column);
+    });
+}
+
+// The products of the rows from `first` up to `end`, row by row.
+template <Pairing A, int P, class T>
+void strip_products(const DenseBlock<T>& block, const T* const* panels, index_t first, index_t end,
+                    T* dots) {
+  constexpr index_t tile_rows = MAXMARGIN_TILE_ROWS;
+  for (index_t row = first; row < end; row += tile_rows)
+    with_height<1>(end - row < tile_rows ? end - row : tile_rows, [&]<int H>() {
+      tile_products<A, H, P>(block, panels, row, dots + (row - first) * P * kLane<T>);
+    });
+}
+
+// Values of a composed kernel that one pass makes, out of the products of rows.
+template <Transform F, int P, class Shape, class T>
+[[gnu::noinline]] void join_rows(const DenseBlock<T>& block, const T* const* panels,
+                                 const Join<Shape, P * kVecsPerLine, T>& given, const T* dots,
+                                 index_t first, index_t n_rows, index_t column) {
+  using V = Vec<T>;
+  constexpr int W = P * kVecsPerLine;
+  const Join<Shape, W, T> join = given;
+  T* const* const out = block.out + first;
+  const T* const query_half_norms = block.query_half_norms + first;
+  V half_norms[W];
+  unroll<P>([&](auto p) {
+    load_vectors<kVecsPerLine>(panels[p] + block.depth * kLane<T>, half_norms + p * kVecsPerLine);
+  });
+  for (index_t r = 0; r < n_rows; ++r) {
+    const V query_half_norm = V::fill(query_half_norms[r]);
+    V x[W], sums[W];
+    load_vectors<W>(dots + r * (P * kLane<T>), x);
+    unroll<W>([&](auto v) { sums[v] = half_norms[v] + query_half_norm; });
+    join_values<F>(x, sums, static_cast<const T*>(nullptr), join, first + r);
+    store_vectors<W>(x, out[r] + column);
+  }
+}
+
+// The same for a composed kernel whose values one pass makes. It takes few rows at a time, so that
+// the processor works at the next products meanwhile.
+template <Pairing A, Transform F, int P, class T>
+void joined_strip(const DenseBlock<T>& block, const T* const* panels, index_t column) {
+  constexpr index_t tile_rows = MAXMARGIN_TILE_ROWS, most_rows = 96 / (tile_rows * P) * tile_rows;
+  alignas(64) T dots[most_rows * P * kLane<T>];
+  const PassSteps<T> steps = pass_from(block.epilogue, 0);
+  with_shape<true>(steps, [&]<class Shape>(Shape shape) {
+    const Join<Shape, P * kVecsPerLine, T> join(
+        steps, {&block.query_factors, &block.column_factors, 0, column - block.column}, shape);
+    for (index_t first = 0; first < block.n_queries; first += most_rows) {
+      const index_t end = first + most_rows < block.n_queries ? first + most_rows : block.n_queries;
+      strip_products<A, P>(block, panels, first, end, dots);
+      join_rows<F, P>(block, panels, join, dots, first, end - first, column);
+    }
+  });
 }
 
 // The same for a composed kernel, whose steps take the products of several tiles at a time.
@@ -112,39 +183,35 @@ void composed_strip(const DenseBlock<T>& block, const T* const* panels, index_t 
   alignas(64) T dots[most_rows * width], half_norms[width];
   for (int p = 0; p < P; ++p)
     __builtin_memcpy(half_norms + p * kLane<T>, panels[p] + block.depth * kLane<T>, 64);
+  const Passes<P * kVecsPerLine, T> passes(block.epilogue);
   Composition<P * kVecsPerLine, T> composition;
   composition.dots = dots;
   composition.half_norms = half_norms;
-  composition.row_factors = &block.query_factors;
-  composition.factors = &block.column_factors;
-  composition.first = column - block.column;
+  composition.factors = {&block.query_factors, &block.column_factors, 0, column - block.column};
   composition.column = column;
   for (index_t first = 0; first < block.n_queries; first += most_rows) {
     const index_t end = first + most_rows < block.n_queries ? first + most_rows : block.n_queries;
-    const auto add_products = [&]<int H>(index_t row) {
-      products<A, H, P>(block, block.queries + row * block.depth, panels,
-                        dots + (row - first) * width);
-    };
-    index_t row = first;
-    for (; row + tile_rows <= end; row += tile_rows)
-      add_products.template operator()<tile_rows>(row);
-    if (row < end)
-      with_height<1>(end - row, [&]<int H>() { add_products.template operator()<H>(row); });
+    strip_products<A, P>(block, panels, first, end, dots);
     composition.row_half_norms = block.query_half_norms + first;
-    composition.first_row = first;
+    composition.factors.first_row = first;
     composition.n_rows = end - first;
     composition.out = block.out + first;
-    compose(block.epilogue, composition);
+    passes.run(composition);
   }
 }
 
-template <Pairing A, Transform F, class T> void dense_block_of(const DenseBlock<T>& block) {
+template <Pairing A, Transform F, Form form, class T>
+void dense_block_of(const DenseBlock<T>& block) {
   constexpr int P = MAXMARGIN_TILE_PANELS;
   const auto strip = [&]<int N>(index_t p) {
-    if constexpr (F == Transform::composed)
-      composed_strip<A, N>(block, block.panels + p, block.column + p * kLane<T>);
+    const T* const* const panels = block.panels + p;
+    const index_t column = block.column + p * kLane<T>;
+    if constexpr (form == Form::plain || form == Form::scaled)
+      panel_strip<A, F, form == Form::scaled, N>(block, panels, column);
+    else if constexpr (form == Form::joined)
+      joined_strip<A, F, N>(block, panels, column);
     else
-      panel_strip<A, F, N>(block, block.panels + p, block.column + p * kLane<T>);
+      composed_strip<A, N>(block, panels, column);
   };
   index_t p = 0;
   for (; p + P <= block.n_panels; p += P) strip.template operator()<P>(p);
@@ -152,26 +219,38 @@ template <Pairing A, Transform F, class T> void dense_block_of(const DenseBlock<
     for (; p < block.n_panels; ++p) strip.template operator()<1>(p);
 }
 
-// Calls run<A, F>() for the epilogue's pairing and transform. Compositions, which can do what all
-// others can, serve those that are rare.
+// Calls run<A, F, form>() for the epilogue's pairing, form, and transform, or that of the leaf
+// where one pass makes the values of a composition. Compositions of any steps, which can do what
+// all others can, serve those that are rare.
 template <class T, class Run>
 MAXMARGIN_INLINE void dispatch(const Epilogue<T>& epilogue, const Run& run) {
+  const Form form = form_of(epilogue);
+  const Transform f = form == Form::scaled || form == Form::joined
+                          ? pass_from(epilogue, 0).leaf->leaf.transform
+                          : epilogue.transform;
+  const auto with_form = [&]<Pairing A, Transform F>() {
+    if constexpr (F == Transform::identity)
+      if (form == Form::scaled) return run.template operator()<A, F, Form::scaled>();
+    if (form == Form::joined) return run.template operator()<A, F, Form::joined>();
+    return run.template operator()<A, F, Form::plain>();
+  };
   with_pairing(epilogue.pairing, [&]<Pairing A>() {
     constexpr bool is_dot = A == Pairing::multiply;
-    const Transform f = epilogue.transform;
-    if (f == Transform::exponential) return run.template operator()<A, Transform::exponential>();
+    if (f == Transform::exponential)
+      return with_form.template operator()<A, Transform::exponential>();
     if constexpr (A != Pairing::harmonic)
-      if (f == Transform::identity) return run.template operator()<A, Transform::identity>();
+      if (f == Transform::identity) return with_form.template operator()<A, Transform::identity>();
     if constexpr (is_dot)
-      if (f == Transform::power) return run.template operator()<A, Transform::power>();
+      if (f == Transform::power) return with_form.template operator()<A, Transform::power>();
     if constexpr (is_dot)
-      if (f == Transform::tanh) return run.template operator()<A, Transform::tanh>();
-    return run.template operator()<A, Transform::composed>();
+      if (f == Transform::tanh) return with_form.template operator()<A, Transform::tanh>();
+    return run.template operator()<A, Transform::composed, Form::composed>();
   });
 }
 
 template <class T> void dense_block(const DenseBlock<T>& block) {
-  dispatch(block.epilogue, [&]<Pairing A, Transform F>() { dense_block_of<A, F>(block); });
+  dispatch(block.epilogue,
+           [&]<Pairing A, Transform F, Form form>() { dense_block_of<A, F, form>(block); });
 }
 
 template <class T>

@@ -28,7 +28,29 @@ MAXMARGIN_INLINE int leading_bit(int n) {
   return 1 << (31 - __builtin_clz(static_cast<unsigned>(n)));
 }
 
-// The same for W vectors, in place. Powers loop over the bits of the degree once for all.
+// Two factors of the power of each of W vectors, since the last of its multiplications may be one
+// with an addition. The loop over the bits of the degree is one for all.
+template <int W, class T>
+MAXMARGIN_INLINE void power_factors(const Vec<T>* dots, const Leaf<T>& e, Vec<T>* x, Vec<T>* y) {
+  using V = Vec<T>;
+  unroll<W>([&](auto v) { y[v] = fma(dots[v], V::fill(e.scale), V::fill(e.offset)); });
+  if (e.degree < 2) {
+    unroll<W>([&](auto v) { x[v] = V::fill(1); });
+    if (e.degree == 0) unroll<W>([&](auto v) { y[v] = V::fill(1); });
+    return;
+  }
+  unroll<W>([&](auto v) { x[v] = y[v]; });
+  for (int bit = leading_bit(e.degree) >> 1; bit > 1; bit >>= 1) {
+    unroll<W>([&](auto v) { x[v] = x[v] * x[v]; });
+    if (e.degree & bit) unroll<W>([&](auto v) { x[v] = x[v] * y[v]; });
+  }
+  if (e.degree & 1)
+    unroll<W>([&](auto v) { x[v] = x[v] * x[v]; });
+  else
+    unroll<W>([&](auto v) { y[v] = x[v]; });
+}
+
+// The same for W vectors, in place.
 template <Transform F, int W, class T>
 MAXMARGIN_INLINE void transform(Vec<T>* x, const Vec<T>* half_norms, const Leaf<T>& e) {
   using V = Vec<T>;
@@ -45,6 +67,189 @@ MAXMARGIN_INLINE void transform(Vec<T>* x, const Vec<T>* half_norms, const Leaf<
   }
 }
 
+template <int W, class T> MAXMARGIN_INLINE void load_vectors(const T* from, Vec<T>* to) {
+  unroll<W>([&](auto v) { to[v] = Vec<T>::load(from + v * Vec<T>::size); });
+}
+template <int W, class T> MAXMARGIN_INLINE void store_vectors(const Vec<T>* from, T* to) {
+  unroll<W>([&](auto v) { from[v].store(to + v * Vec<T>::size); });
+}
+
+// The factors of a block's rows, of which these begin with first_row, and of W vectors of others,
+// which begin with `first`.
+template <class T> struct BlockFactors {
+  const Factors<T>* rows = nullptr;
+  const Factors<T>* others = nullptr;
+  index_t first_row = 0, first = 0;
+};
+
+// What a step multiplies a value by: a weight, and, where there are any, the factors of one number
+// of all rows and of all others. A weight of 1, which is usual, is left out: processors multiply
+// less often in a cycle than they add.
+template <int W, class T> struct Scale {
+  using V = Vec<T>;
+
+  Scale() = default;
+  MAXMARGIN_INLINE Scale(const BlockFactors<T>& factors, T w, int factor) : weight(w) {
+    if (factor == kNoFactor) return;
+    rows = factors.rows->values + factor * factors.rows->stride + factors.first_row;
+    load_vectors<W>(factors.others->values + factor * factors.others->stride + factors.first,
+                    others);
+    unroll<W>([&](auto v) { others[v] = others[v] * V::fill(w); });
+  }
+
+  // x times the scale, in row r.
+  template <bool has_factors = true, int N = W>
+  MAXMARGIN_INLINE void multiply(V* x, index_t r, int first = 0) const {
+    if (has_factors && rows != nullptr) {
+      const V of_row = V::fill(rows[r]);
+      unroll<N>([&](auto v) { x[v] = x[v] * (of_row * others[first + v]); });
+    } else if (weight != T(1)) {
+      unroll<N>([&](auto v) { x[v] = x[v] * V::fill(weight); });
+    }
+  }
+
+  T weight = 1;
+  const T* rows = nullptr;
+  V others[W] = {}; // times the weight
+};
+
+// The steps that are done in one pass over products: a leaf, and the operation that joins it to the
+// level before, none of a value. Where there is a power, its values are taken in place of that
+// level: its few multiplications hide beside the long chain of the leaf. Without a leaf, the
+// operation joins the two topmost levels.
+template <class T> struct PassSteps {
+  const Step<T>* leaf = nullptr;
+  const Step<T>* power = nullptr;
+  const Step<T>* operation = nullptr;
+  int count = 0;
+};
+
+template <class T> MAXMARGIN_INLINE bool is_power(const Step<T>& step) {
+  return step.leaf.transform == Transform::power || step.leaf.transform == Transform::identity;
+}
+
+// Those from step s on.
+template <class T> MAXMARGIN_INLINE PassSteps<T> pass_from(const Epilogue<T>& e, int s) {
+  const auto is_operation = [&](int k) {
+    return k < e.n_steps && e.steps[k].kind != StepKind::value;
+  };
+  const Step<T>* const step = e.steps + s;
+  if (is_operation(s)) return {nullptr, nullptr, step, 1};
+  if (is_operation(s + 1)) return {step, nullptr, step + 1, 2}; // with the level before
+  if (!is_operation(s + 2) || !(is_power(step[0]) || is_power(step[1])))
+    return {step, nullptr, nullptr, 1};
+  const int p = is_power(step[0]) ? 0 : 1;
+  return {step + 1 - p, step + p, step + 2, 3};
+}
+
+// What makes the values of a kernel: its transform alone; products times a scale; one pass; or any
+// number of them.
+enum class Form { plain, scaled, joined, composed };
+template <class T> MAXMARGIN_INLINE Form form_of(const Epilogue<T>& e) {
+  if (e.transform != Transform::composed) return Form::plain;
+  if (e.n_steps == 1 && e.steps[0].leaf.transform == Transform::identity) return Form::scaled;
+  return pass_from(e, 0).count == e.n_steps ? Form::joined : Form::composed;
+}
+
+// What a leaf's value is multiplied by; the scale of products themselves is part of it.
+template <int W, class T>
+MAXMARGIN_INLINE Scale<W, T> scale_of_leaf(const Step<T>& step, const BlockFactors<T>& factors) {
+  const Leaf<T>& leaf = step.leaf;
+  return {factors, leaf.transform == Transform::identity ? step.weight * leaf.scale : step.weight,
+          step.factor};
+}
+
+template <class T> MAXMARGIN_INLINE bool has_factors(const PassSteps<T>& steps) {
+  const auto has_factor = [](const Step<T>* step) {
+    return step != nullptr && step->factor != kNoFactor;
+  };
+  return has_factor(steps.leaf) || has_factor(steps.power) || has_factor(steps.operation);
+}
+
+// What a leaf's pass is like: as types where loops over rows shall not ask, or as numbers.
+template <StepKind kind_, bool has_power_, bool has_factors_> struct FixedShape {
+  static constexpr StepKind kind = kind_;
+  static constexpr bool has_power = has_power_, has_factors = has_factors_;
+};
+struct AnyShape {
+  StepKind kind = StepKind::value;
+  bool has_power = false;
+  static constexpr bool has_factors = true;
+};
+template <class T> MAXMARGIN_INLINE bool has_power(const PassSteps<T>& steps) {
+  return steps.power != nullptr;
+}
+template <class T> MAXMARGIN_INLINE StepKind kind_of(const PassSteps<T>& steps) {
+  return steps.operation != nullptr ? steps.operation->kind : StepKind::value;
+}
+
+// Calls run(shape) with the shape of a leaf's pass: of one that makes all values, which has no
+// level before it, or of any.
+template <bool IsWhole, class T, class Run>
+MAXMARGIN_INLINE auto with_shape(const PassSteps<T>& steps, const Run& run) {
+  const auto with = [&]<StepKind kind, bool has_power>() {
+    return has_factors(steps) ? run(FixedShape<kind, has_power, true>{})
+                              : run(FixedShape<kind, has_power, false>{});
+  };
+  const auto join = [&]<StepKind kind>() {
+    if constexpr (!IsWhole)
+      if (!has_power(steps)) return with.template operator()<kind, false>();
+    return with.template operator()<kind, true>();
+  };
+  const StepKind kind = kind_of(steps);
+  if (kind == StepKind::value) return with.template operator()<StepKind::value, false>();
+  if (kind == StepKind::add) return join.template operator()<StepKind::add>();
+  return join.template operator()<StepKind::multiply>();
+}
+
+// A leaf's pass as the loop over rows needs it. (Copies, since a store may change, for all that the
+// compiler knows, what is behind a pointer.)
+template <class Shape, int W, class T> struct Join {
+  MAXMARGIN_INLINE Join(const PassSteps<T>& steps, const BlockFactors<T>& factors, Shape s)
+      : shape(s), leaf(steps.leaf->leaf),
+        power((has_power(steps) ? steps.power : steps.leaf)->leaf),
+        of_leaf(scale_of_leaf<W>(*steps.leaf, factors)) {
+    if (steps.operation != nullptr) of_result = {factors, T(1), steps.operation->factor};
+    if (!has_power(steps)) return;
+    if (power.transform == Transform::identity) power.degree = 1;
+    of_power = {factors, steps.power->weight, steps.power->factor};
+  }
+
+  Shape shape;
+  Leaf<T> leaf, power;
+  Scale<W, T> of_leaf, of_power, of_result;
+};
+
+// The values of a pass in row r, out of products x and the sums of half norms; `before` has those
+// of the level before.
+template <Transform F, class Shape, int W, class T>
+MAXMARGIN_INLINE void join_values(Vec<T>* x, const Vec<T>* sums, const T* before,
+                                  const Join<Shape, W, T>& join, index_t r) {
+  const Shape& shape = join.shape;
+  Vec<T> a[W], b[W];
+  if (shape.has_power) {
+    power_factors<W>(x, join.power, a, b);
+    join.of_power.template multiply<Shape::has_factors>(a, r);
+  } else {
+    unroll<W>([&](auto v) { a[v] = b[v] = Vec<T>::zero(); });
+  }
+  if constexpr (F != Transform::identity) transform<F, W>(x, sums, join.leaf);
+  join.of_leaf.template multiply<Shape::has_factors>(x, r);
+  if (shape.kind == StepKind::value) return;
+  if (!shape.has_power) {
+    load_vectors<W>(before, a);
+    if (shape.kind == StepKind::add)
+      unroll<W>([&](auto v) { x[v] = x[v] + a[v]; });
+    else
+      unroll<W>([&](auto v) { x[v] = x[v] * a[v]; });
+  } else if (shape.kind == StepKind::add) {
+    unroll<W>([&](auto v) { x[v] = fma(a[v], b[v], x[v]); });
+  } else {
+    unroll<W>([&](auto v) { x[v] = x[v] * (a[v] * b[v]); });
+  }
+  if (shape.has_factors) join.of_result.template multiply<Shape::has_factors>(x, r);
+}
+
 // The values that are composed at a time, at most: steps cost little beside them, and a level of
 // the stack stays in the first-level cache with the products.
 template <class T> inline constexpr index_t kComposed = 6144 / index_t{sizeof(T)};
@@ -57,210 +262,101 @@ template <int W, class T> struct Composition {
 
   const T* dots = nullptr; // row by row
   const T* row_half_norms = nullptr;
-  const T* half_norms = nullptr;           // of the others
-  const Factors<T>* row_factors = nullptr; // of rows, of which these begin with first_row
-  const Factors<T>* factors = nullptr;     // of others, of which these begin with `first`
-  index_t first_row = 0, first = 0;
+  const T* half_norms = nullptr; // of the others
+  BlockFactors<T> factors;
   index_t n_rows = 0;
   T* const* out = nullptr; // n_rows pointers
   index_t column = 0;
-  bool is_last_pass = false;
   alignas(64) T stack[kStackDepth][kComposed<T>];
 };
 
-template <int W, class T> MAXMARGIN_INLINE void load_vectors(const T* from, Vec<T>* to) {
-  unroll<W>([&](auto v) { to[v] = Vec<T>::load(from + v * Vec<T>::size); });
-}
-template <int W, class T> MAXMARGIN_INLINE void store_vectors(const Vec<T>* from, T* to) {
-  unroll<W>([&](auto v) { from[v].store(to + v * Vec<T>::size); });
-}
-
-// What a step multiplies a value by: a weight, and, where there are any, the factors of one number
-// of all rows and of all others.
-template <class T> struct Scale {
-  T weight = 1;
-  const T* rows = nullptr;
-  const T* others = nullptr;
-
-  MAXMARGIN_INLINE bool is_one() const { return weight == T(1) && rows == nullptr; }
+template <int W, class T> struct Pass {
+  PassSteps<T> steps;
+  int level = 0; // that it makes or changes
+  bool is_last = false;
+  void (*run)(Composition<W, T>&, const Pass&) = nullptr;
 };
 
-template <int W, class T>
-MAXMARGIN_INLINE Scale<T> scale_of(const Composition<W, T>& c, T weight, int factor) {
-  if (factor == kNoFactor) return {weight};
-  return {weight, c.row_factors->values + factor * c.row_factors->stride + c.first_row,
-          c.factors->values + factor * c.factors->stride + c.first};
-}
-
-// x times the scale, in row r. A weight of 1, which is usual, is left out: processors multiply less
-// often in a cycle than they add.
-template <int W, class T>
-MAXMARGIN_INLINE void multiply(Vec<T>* x, const Scale<T>& scale, index_t r) {
-  using V = Vec<T>;
-  if (scale.rows != nullptr) {
-    const V of_row = V::fill(scale.weight * scale.rows[r]);
-    unroll<W>([&](auto v) { x[v] = x[v] * (of_row * V::load(scale.others + v * V::size)); });
-  } else if (scale.weight != T(1)) {
-    unroll<W>([&](auto v) { x[v] = x[v] * V::fill(scale.weight); });
-  }
-}
-
-// total + x times the scale.
-template <int W, class T>
-MAXMARGIN_INLINE void add(const Vec<T>* x, const Scale<T>& scale, index_t r, Vec<T>* total) {
-  using V = Vec<T>;
-  if (scale.rows != nullptr) {
-    const V of_row = V::fill(scale.weight * scale.rows[r]);
-    unroll<W>([&](auto v) {
-      total[v] = fma(x[v], of_row * V::load(scale.others + v * V::size), total[v]);
-    });
-  } else if (scale.weight != T(1)) {
-    unroll<W>([&](auto v) { total[v] = fma(x[v], V::fill(scale.weight), total[v]); });
-  } else {
-    unroll<W>([&](auto v) { total[v] = total[v] + x[v]; });
-  }
-}
-
-// What a pass takes: a leaf, and the operation that joins it to the level before, none of a value.
-// Where there is a power, its values are taken in place of that level: its few multiplications hide
-// beside the long chain of the leaf.
-template <class T> struct Pass {
-  const Step<T>* leaf = nullptr;
-  const Step<T>* power = nullptr;
-  const Step<T>* operation = nullptr;
-};
-
-// The values of a leaf become the level (StepKind::value), or are added to or multiplied with it.
 // Not inlined, since the loop over the steps would not leave it the registers.
-template <Transform F, StepKind kind, bool has_power, bool has_factors, int W, class T>
-[[gnu::noinline]] void add_leaf(Composition<W, T>& c, int level, const Pass<T>& pass) {
+template <Transform F, class Shape, int W, class T>
+[[gnu::noinline]] void take_leaf(Composition<W, T>& c, const Pass<W, T>& pass) {
   using V = Vec<T>;
-  // Copies, since a store may change, for all that the compiler knows, what is behind a pointer.
-  const Leaf<T> leaf = pass.leaf->leaf, power = has_power ? pass.power->leaf : Leaf<T>{};
-  const auto scale_of_step = [&](const Step<T>* step, T weight) {
-    return scale_of(c, weight, has_factors && step != nullptr ? step->factor : kNoFactor);
-  };
-  const T weight = pass.leaf->weight * (F == Transform::identity ? leaf.scale : T(1));
-  const Scale<T> scale = scale_of_step(pass.leaf, weight);
-  const Scale<T> scale_before = scale_of_step(pass.power, has_power ? pass.power->weight : T(1));
-  const Scale<T> scale_of_result = scale_of_step(pass.operation, T(1));
+  const Join<Shape, W, T> join(pass.steps, c.factors, Shape{});
   const T *const dots = c.dots, *const row_half_norms = c.row_half_norms;
-  T* const values = c.stack[level];
-  T* const* const out = c.is_last_pass ? c.out : nullptr;
+  T* const values = c.stack[pass.level];
+  T* const* const out = pass.is_last ? c.out : nullptr;
   const index_t n_rows = c.n_rows, column = c.column;
   V half_norms[W];
   load_vectors<W>(c.half_norms, half_norms);
   for (index_t r = 0; r < n_rows; ++r) {
     const V row_half_norm = V::fill(row_half_norms[r]);
-    V x[W], sums[W], before[W];
+    V x[W], sums[W];
     load_vectors<W>(dots + r * c.width, x);
     unroll<W>([&](auto v) { sums[v] = half_norms[v] + row_half_norm; });
-    if constexpr (has_power) {
-      unroll<W>([&](auto v) { before[v] = x[v]; });
-      transform<Transform::power, W>(before, sums, power);
-    } else if constexpr (kind != StepKind::value) {
-      load_vectors<W>(values + r * c.width, before);
-    }
-    if constexpr (F != Transform::identity) transform<F, W>(x, sums, leaf);
-    if constexpr (kind == StepKind::value) {
-      multiply<W>(x, scale, r);
-    } else if constexpr (kind == StepKind::multiply) {
-      multiply<W>(x, scale, r);
-      if constexpr (has_power) multiply<W>(before, scale_before, r);
-      unroll<W>([&](auto v) { x[v] = x[v] * before[v]; });
-    } else if (has_power && scale.is_one()) {
-      add<W>(before, scale_before, r, x);
-    } else {
-      if constexpr (has_power) multiply<W>(before, scale_before, r);
-      add<W>(x, scale, r, before);
-      unroll<W>([&](auto v) { x[v] = before[v]; });
-    }
-    if constexpr (has_factors && kind != StepKind::value) multiply<W>(x, scale_of_result, r);
+    join_values<F>(x, sums, values + r * c.width, join, r);
     store_vectors<W>(x, out != nullptr ? out[r] + column : values + r * c.width);
   }
 }
-template <int W, class T> void add_leaf(Composition<W, T>& c, int level, const Pass<T>& pass) {
-  const auto run = [&]<StepKind K, bool has_power, bool has_factors>() {
-    switch (pass.leaf->leaf.transform) {
-    case Transform::exponential:
-      return add_leaf<Transform::exponential, K, has_power, has_factors>(c, level, pass);
-    case Transform::tanh:
-      return add_leaf<Transform::tanh, K, has_power, has_factors>(c, level, pass);
-    case Transform::power_sum:
-      return add_leaf<Transform::power_sum, K, has_power, has_factors>(c, level, pass);
-    case Transform::identity: // with a power, it is the first power
-      if constexpr (!has_power)
-        return add_leaf<Transform::identity, K, has_power, has_factors>(c, level, pass);
-      [[fallthrough]];
-    default:
-      return add_leaf<Transform::power, K, has_power, has_factors>(c, level, pass);
-    }
-  };
-  const auto run_with = [&]<StepKind K, bool has_power>() {
-    const auto has_factor = [](const Step<T>* step) {
-      return step != nullptr && step->factor != kNoFactor;
-    };
-    return has_factor(pass.leaf) || has_factor(pass.power) || has_factor(pass.operation)
-               ? run.template operator()<K, has_power, true>()
-               : run.template operator()<K, has_power, false>();
-  };
-  if (pass.operation == nullptr) return run_with.template operator()<StepKind::value, false>();
-  if (pass.operation->kind == StepKind::add)
-    return pass.power != nullptr ? run_with.template operator()<StepKind::add, true>()
-                                 : run_with.template operator()<StepKind::add, false>();
-  return pass.power != nullptr ? run_with.template operator()<StepKind::multiply, true>()
-                               : run_with.template operator()<StepKind::multiply, false>();
-}
 
-// Replaces the two topmost levels, of which `level` is the lower one.
-template <int W, class T>
-void join_levels(Composition<W, T>& c, int level, const Step<T>& operation) {
+// Replaces the two topmost levels.
+template <int W, class T> void join_levels(Composition<W, T>& c, const Pass<W, T>& pass) {
   using V = Vec<T>;
-  const bool is_sum = operation.kind == StepKind::add;
-  const Scale<T> scale = scale_of(c, T(1), operation.factor);
+  const bool is_sum = pass.steps.operation->kind == StepKind::add;
+  const Scale<W, T> scale(c.factors, T(1), pass.steps.operation->factor);
   for (index_t r = 0; r < c.n_rows; ++r) {
-    T* const values = c.stack[level] + r * c.width;
+    T* const values = c.stack[pass.level] + r * c.width;
     V x[W], y[W];
     load_vectors<W>(values, x);
-    load_vectors<W>(c.stack[level + 1] + r * c.width, y);
+    load_vectors<W>(c.stack[pass.level + 1] + r * c.width, y);
     unroll<W>([&](auto v) { x[v] = is_sum ? x[v] + y[v] : x[v] * y[v]; });
-    multiply<W>(x, scale, r);
-    store_vectors<W>(x, c.is_last_pass ? c.out[r] + c.column : values);
+    scale.multiply(x, r);
+    store_vectors<W>(x, pass.is_last ? c.out[r] + c.column : values);
   }
 }
 
-template <class T> MAXMARGIN_INLINE bool is_power(const Step<T>& step) {
-  return step.leaf.transform == Transform::power || step.leaf.transform == Transform::identity;
+// What does a pass.
+template <int W, class T> auto runner_of(const PassSteps<T>& steps) {
+  using Run = void (*)(Composition<W, T>&, const Pass<W, T>&);
+  if (steps.leaf == nullptr) return Run{join_levels<W, T>};
+  return with_shape<false>(steps, [&]<class Shape>(Shape) -> Run {
+    switch (steps.leaf->leaf.transform) {
+    case Transform::exponential:
+      return take_leaf<Transform::exponential, Shape, W, T>;
+    case Transform::tanh:
+      return take_leaf<Transform::tanh, Shape, W, T>;
+    case Transform::power_sum:
+      return take_leaf<Transform::power_sum, Shape, W, T>;
+    case Transform::identity:
+      return take_leaf<Transform::identity, Shape, W, T>;
+    default:
+      return take_leaf<Transform::power, Shape, W, T>;
+    }
+  });
 }
 
-template <int W, class T>
-[[gnu::noinline]] void compose(const Epilogue<T>& e, Composition<W, T>& c) {
-  const auto kind_of = [&](int s) { return s < e.n_steps ? e.steps[s].kind : StepKind::value; };
-  int s = 0, n_levels = 0;
-  const auto take = [&](int n_steps) {
-    s += n_steps;
-    c.is_last_pass = s == e.n_steps;
-  };
-  while (s < e.n_steps) {
-    const Step<T>* const step = e.steps + s;
-    const StepKind next = kind_of(s + 1), second_next = kind_of(s + 2);
-    if (step->kind != StepKind::value) {
-      take(1);
-      --n_levels;
-      join_levels(c, n_levels - 1, *step);
-    } else if (next != StepKind::value) { // with the level before
-      take(2);
-      add_leaf(c, n_levels - 1, Pass<T>{.leaf = step, .operation = step + 1});
-    } else if (second_next != StepKind::value && (is_power(step[0]) || is_power(step[1]))) {
-      take(3);
-      const int p = is_power(step[0]) ? 0 : 1;
-      add_leaf(c, n_levels++, Pass<T>{step + 1 - p, step + p, step + 2});
-    } else {
-      take(1);
-      add_leaf(c, n_levels++, Pass<T>{.leaf = step});
+// The passes that make the values of a composed kernel, found once for many batches of products.
+template <int W, class T> struct Passes {
+  explicit Passes(const Epilogue<T>& e) {
+    int n_levels = 0;
+    for (int s = 0; s < e.n_steps; s += passes[n++].steps.count) {
+      Pass<W, T>& pass = passes[n];
+      pass.steps = pass_from(e, s);
+      const bool adds_level = pass.steps.leaf != nullptr && pass.steps.count != 2;
+      if (adds_level) ++n_levels;
+      if (pass.steps.leaf == nullptr) --n_levels;
+      pass.level = n_levels - 1;
+      pass.is_last = s + pass.steps.count == e.n_steps;
+      pass.run = runner_of<W>(pass.steps);
     }
   }
-}
+
+  void run(Composition<W, T>& c) const {
+    for (int k = 0; k < n; ++k) passes[k].run(c, passes[k]);
+  }
+
+  int n = 0;
+  Pass<W, T> passes[kMostSteps];
+};
 
 } // namespace
 } // namespace maxmargin::simd

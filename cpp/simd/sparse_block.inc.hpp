@@ -48,37 +48,81 @@ MAXMARGIN_INLINE void sparse_products(const SparseBlock<T>& block, index_t c, Ve
     });
 }
 
+// The sums of the half norms of that row and of all queries.
+template <int W, class T>
+MAXMARGIN_INLINE void sparse_half_norms(const SparseBlock<T>& block, index_t c, Vec<T> (&sums)[W]) {
+  const Vec<T> half_norm = Vec<T>::fill(block.half_norms[block.rows[c]]);
+  load_vectors<W>(block.query_half_norms, sums);
+  unroll<W>([&](auto v) { sums[v] = sums[v] + half_norm; });
+}
+
 // Kernel values of the rows with all queries, to be asked for one row after the other.
-template <Pairing A, Transform F, bool HasTail, class T> struct SparseValues {
+template <Pairing A, Transform F, Form form, bool HasTail, class T> struct SparseValues {
   static constexpr int W = static_cast<int>(kSparseQueries<T>) / Vec<T>::size;
 
   MAXMARGIN_INLINE explicit SparseValues(const SparseBlock<T>& b) : block(b) {}
 
   MAXMARGIN_INLINE void take(index_t c, Vec<T>* values) {
-    using V = Vec<T>;
+    Vec<T> half_norms[W];
     sparse_products<A, HasTail>(block, c, values);
-    const V half_norm = V::fill(block.half_norms[block.rows[c]]);
-    V half_norms[W];
-    load_vectors<W>(block.query_half_norms, half_norms);
-    unroll<W>([&](auto v) { half_norms[v] = half_norms[v] + half_norm; });
+    sparse_half_norms(block, c, half_norms);
     transform<F, W>(values, half_norms, block.epilogue);
   }
 
   const SparseBlock<T>& block;
 };
 
+// Those of products that are multiplied by a scale.
+template <Pairing A, Transform F, bool HasTail, class T>
+struct SparseValues<A, F, Form::scaled, HasTail, T> {
+  static constexpr int W = static_cast<int>(kSparseQueries<T>) / Vec<T>::size;
+
+  MAXMARGIN_INLINE explicit SparseValues(const SparseBlock<T>& b)
+      : block(b),
+        scale(scale_of_leaf<W>(b.epilogue.steps[0], {&b.row_factors, &b.query_factors, 0, 0})) {}
+
+  MAXMARGIN_INLINE void take(index_t c, Vec<T>* values) {
+    sparse_products<A, HasTail>(block, c, values);
+    scale.multiply(values, c);
+  }
+
+  const SparseBlock<T>& block;
+  const Scale<W, T> scale;
+};
+
+// Those of a composed kernel that one pass makes.
+template <Pairing A, Transform F, bool HasTail, class T>
+struct SparseValues<A, F, Form::joined, HasTail, T> {
+  static constexpr int W = static_cast<int>(kSparseQueries<T>) / Vec<T>::size;
+
+  MAXMARGIN_INLINE explicit SparseValues(const SparseBlock<T>& b)
+      : SparseValues(b, pass_from(b.epilogue, 0)) {}
+  MAXMARGIN_INLINE SparseValues(const SparseBlock<T>& b, const PassSteps<T>& steps)
+      : block(b),
+        join(steps, {&b.row_factors, &b.query_factors, 0, 0}, {kind_of(steps), has_power(steps)}) {}
+
+  MAXMARGIN_INLINE void take(index_t c, Vec<T>* values) {
+    Vec<T> half_norms[W];
+    sparse_products<A, HasTail>(block, c, values);
+    sparse_half_norms(block, c, half_norms);
+    join_values<F>(values, half_norms, static_cast<const T*>(nullptr), join, c);
+  }
+
+  const SparseBlock<T>& block;
+  const Join<AnyShape, W, T> join;
+};
+
 // Those of a composed kernel, whose steps take many rows at a time.
 template <Pairing A, bool HasTail, class T>
-struct SparseValues<A, Transform::composed, HasTail, T> {
+struct SparseValues<A, Transform::composed, Form::composed, HasTail, T> {
   static constexpr index_t width = kSparseQueries<T>, most_rows = kComposed<T> / width;
   static constexpr int W = static_cast<int>(width) / Vec<T>::size;
 
-  MAXMARGIN_INLINE explicit SparseValues(const SparseBlock<T>& b) : block(b) {
+  MAXMARGIN_INLINE explicit SparseValues(const SparseBlock<T>& b) : block(b), passes(b.epilogue) {
     composition.dots = values;
     composition.row_half_norms = row_half_norms;
     composition.half_norms = block.query_half_norms;
-    composition.row_factors = &block.row_factors;
-    composition.factors = &block.query_factors;
+    composition.factors = {&block.row_factors, &block.query_factors, 0, 0};
     composition.out = out;
     for (index_t r = 0; r < most_rows; ++r) out[r] = values + r * width;
   }
@@ -90,7 +134,7 @@ struct SparseValues<A, Transform::composed, HasTail, T> {
   }
 
   [[gnu::noinline]] void compose_from(index_t first) {
-    composition.first_row = first;
+    composition.factors.first_row = first;
     composition.n_rows = block.n_rows - first < most_rows ? block.n_rows - first : most_rows;
     for (index_t r = 0; r < composition.n_rows; ++r) {
       Vec<T> products[W];
@@ -98,10 +142,11 @@ struct SparseValues<A, Transform::composed, HasTail, T> {
       store_vectors<W>(products, values + r * width);
       row_half_norms[r] = block.half_norms[block.rows[first + r]];
     }
-    compose(block.epilogue, composition);
+    passes.run(composition);
   }
 
   const SparseBlock<T>& block;
+  const Passes<W, T> passes;
   Composition<W, T> composition;
   alignas(64) T values[kComposed<T>]; // at first the products, which the last pass reads row by row
   T row_half_norms[most_rows];
@@ -110,11 +155,11 @@ struct SparseValues<A, Transform::composed, HasTail, T> {
 
 // Values come with the queries side by side, and are stored with the columns side by side: a square
 // of lanes is turned at a time.
-template <Pairing A, Transform F, bool HasTail, class T>
+template <Pairing A, Transform F, Form form, bool HasTail, class T>
 void sparse_block_of(const SparseBlock<T>& block, T* const* out) {
   using V = Vec<T>;
   constexpr int W = static_cast<int>(kSparseQueries<T>) / V::size;
-  SparseValues<A, F, HasTail, T> rows(block);
+  SparseValues<A, F, form, HasTail, T> rows(block);
   for (index_t c = 0; c < block.n_rows; c += V::size) {
     V values[V::size][W];
     for (int k = 0; k < V::size; ++k) rows.take(c + k, values[k]);
@@ -130,7 +175,7 @@ void sparse_block_of(const SparseBlock<T>& block, T* const* out) {
   }
 }
 
-template <Pairing A, Transform F, bool HasTail, class T>
+template <Pairing A, Transform F, Form form, bool HasTail, class T>
 void sparse_add_of(const SparseBlock<T>& block, const double* coef, double* out) {
   using V = Vec<T>;
   using Wide = Vec<double>;
@@ -138,7 +183,7 @@ void sparse_add_of(const SparseBlock<T>& block, const double* coef, double* out)
   constexpr int n_wide = static_cast<int>(kSparseQueries<T>) / Wide::size;
   Wide factor[n_wide];
   unroll<n_wide>([&](auto v) { factor[v] = Wide::load(coef + v * Wide::size); });
-  SparseValues<A, F, HasTail, T> rows(block);
+  SparseValues<A, F, form, HasTail, T> rows(block);
   for (index_t c = 0; c < block.n_rows; c += Wide::size) {
     Wide sums[Wide::size];
     for (int k = 0; k < Wide::size; ++k) {
@@ -169,20 +214,20 @@ index_t scatter(Pairing pairing, T x, const T* values, const std::int32_t* colum
 }
 
 template <class T> void sparse_block(const SparseBlock<T>& block, T* const* out) {
-  dispatch(block.epilogue, [&]<Pairing A, Transform F>() {
+  dispatch(block.epilogue, [&]<Pairing A, Transform F, Form form>() {
     if (block.tail != nullptr)
-      sparse_block_of<A, F, true>(block, out);
+      sparse_block_of<A, F, form, true>(block, out);
     else
-      sparse_block_of<A, F, false>(block, out);
+      sparse_block_of<A, F, form, false>(block, out);
   });
 }
 
 template <class T> void sparse_add(const SparseBlock<T>& block, const double* coef, double* out) {
-  dispatch(block.epilogue, [&]<Pairing A, Transform F>() {
+  dispatch(block.epilogue, [&]<Pairing A, Transform F, Form form>() {
     if (block.tail != nullptr)
-      sparse_add_of<A, F, true>(block, coef, out);
+      sparse_add_of<A, F, form, true>(block, coef, out);
     else
-      sparse_add_of<A, F, false>(block, coef, out);
+      sparse_add_of<A, F, form, false>(block, coef, out);
   });
 }
 
