@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -66,6 +68,52 @@ def test_margins_that_codes_cannot_tell():
     X[:, 0] = 127.0
     X[::7] = 0.0
     assert_same(X, random.integers(0, 2, N))
+
+
+def test_products_as_large_as_their_integers():
+    """Equal elements and weights in the most columns: the largest products that codes have."""
+    random = rng(4)
+    X = np.where(random.random((21, 1)) < 0.5, -1.0, 1.0) * np.ones((21, 1 << 16))
+    assert_same(X, random.integers(0, 2, 21), fit_intercept=False)
+
+
+def assert_goes_on(model, X, y, n_passes=6):
+    """Whether passes from the weights of the model are those of calls for one pass each."""
+    one_by_one, at_once = copy.deepcopy(model), copy.deepcopy(model)
+    one_by_one.max_iter, at_once.max_iter = 1, n_passes
+    mistakes = []
+    for _ in range(n_passes):
+        mistakes += quiet_fit(one_by_one, X, y).n_mistakes_.tolist()
+    quiet_fit(at_once, X, y)
+    assert at_once.mistakes_per_pass_[0].tolist() == mistakes
+    assert at_once.coef_.tobytes() == one_by_one.coef_.tobytes()
+
+
+def test_from_weights_that_are_there():
+    X, y = clouds(np.float64)
+    model = quiet_fit(Perceptron(max_iter=1, warm_start=True), X[:1000], y[:1000])
+    assert_goes_on(model, X, y)
+
+
+def test_weights_that_are_rounded_to_nothing():
+    """One weight is so large that integers keep nothing of the others, which outweigh it."""
+    random = rng(5)
+    signs = random.choice([-1.0, 1.0], 2000)
+    X = 127.0 * np.where(random.random((400, 1)) < 0.5, signs, random.choice([-1.0, 1.0], 2000))
+    X[:, 0] = 1.0
+    y = np.arange(400) % 2
+    model = Perceptron(max_iter=1, warm_start=True, fit_intercept=False, eta0=1e-9)
+    quiet_fit(model, X, y)
+    model.coef_ = -0.4 / 32767 * signs[None, :]
+    model.coef_[0, 0] = 1.0
+    assert_goes_on(model, X, y)
+
+
+@pytest.mark.parametrize("factor", [1e-12, 1e12, 1e40])
+def test_offsets_of_any_size(factor):
+    """Far below, or above, what the rows add."""
+    X, y = clouds(np.float64, distance=1.0)
+    assert_same(X * factor, y)
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e-40, 1e-25, 1e25, 1e40, 1e120])

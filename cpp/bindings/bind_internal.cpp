@@ -298,24 +298,6 @@ void bind_internal(py::module_& m) {
                           Array<double> y) {
     simd::table_named(target).f64.axpy(a, x.data(), y.mutable_data(), std::min(x.size(), y.size()));
   });
-  internal.def("encode", [](const std::string& target, const py::array& x, double scale) {
-    const simd::KernelTable& table = simd::table_named(target);
-    std::vector<std::int8_t> codes(static_cast<std::size_t>(x.size()));
-    if (py::isinstance<py::array_t<float>>(x))
-      table.f32.encode(py::cast<Array<float>>(x).data(), static_cast<float>(scale), codes.data(),
-                       x.size());
-    else
-      table.f64.encode(py::cast<Array<double>>(x).data(), scale, codes.data(), x.size());
-    return to_numpy(std::move(codes));
-  });
-  internal.def("dot_codes", [](const std::string& target, const Array<std::int8_t>& rows,
-                               const Array<float>& w) {
-    const std::int8_t* each[simd::kCodeRows];
-    for (index_t r = 0; r < simd::kCodeRows; ++r) each[r] = rows.data(r, 0);
-    std::vector<float> sums(static_cast<std::size_t>(simd::kCodeRows));
-    simd::table_named(target).dot_codes(each, w.data(), w.size(), sums.data());
-    return to_numpy(std::move(sums));
-  });
   internal.def("add_rows", [](const std::string& target, const Array<double>& rows,
                               const Array<double>& coef, Array<double> out) {
     std::vector<const double*> pointers;

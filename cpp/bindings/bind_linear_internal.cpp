@@ -1,8 +1,10 @@
-// The second-order solvers of linear machines, for tests and benchmarks.
+// The second-order solvers of linear machines, and the kernels of coded rows, for tests and
+// benchmarks.
 #include "base/parallel.hpp"
 #include "bindings/arrays.hpp"
 #include "bindings/control.hpp"
 #include "bindings/pybind.hpp"
+#include "simd/dispatch.hpp"
 #include "solver/interior_point.hpp"
 #include "solver/l1_newton.hpp"
 #include "solver/primal_newton.hpp"
@@ -67,6 +69,40 @@ py::tuple weighted_gram(const py::object& X, const Array<double>& weights, doubl
   return py::make_tuple(to_numpy(std::move(lower)), passes.centre());
 }
 
+void bind_codes(py::module_& internal) {
+  internal.def("encode", [](const std::string& target, const py::array& x) {
+    const simd::KernelTable& table = simd::table_named(target);
+    std::vector<std::int8_t> codes(static_cast<std::size_t>(x.size()));
+    const float step =
+        holds<float>(x)
+            ? table.f32.encode(py::cast<Array<float>>(x).data(), codes.data(), x.size())
+            : table.f64.encode(py::cast<Array<double>>(x).data(), codes.data(), x.size());
+    return py::make_tuple(to_numpy(std::move(codes)), step);
+  });
+  internal.def("sum_of_magnitudes", [](const std::string& target, const Array<double>& x) {
+    return simd::table_named(target).sum_of_magnitudes(x.data(), x.size());
+  });
+  internal.def("round_weights",
+               [](const std::string& target, const Array<double>& w, double scale) {
+                 std::vector<std::int16_t> rounded(static_cast<std::size_t>(w.size()));
+                 simd::table_named(target).round_weights(w.data(), scale, rounded.data(), w.size());
+                 return to_numpy(std::move(rounded));
+               });
+  internal.def("find_doubts", [](const std::string& target, const Array<std::int8_t>& rows,
+                                 const Array<float>& steps, const Array<float>& labels,
+                                 const Array<std::int16_t>& w, float offset, float error,
+                                 float least) {
+    simd::CodedExamples examples;
+    for (index_t r = 0; r < simd::kCodeRows; ++r) {
+      examples.rows[r] = rows.data(r, 0);
+      examples.steps[r] = steps.at(r);
+      examples.labels[r] = labels.at(r);
+    }
+    return simd::table_named(target).find_doubts(examples,
+                                                 {w.data(), w.size(), offset, error, least});
+  });
+}
+
 } // namespace
 
 void bind_linear_internal(py::module_& m) {
@@ -81,6 +117,7 @@ void bind_linear_internal(py::module_& m) {
       "weighted_gram", &weighted_gram, py::arg("X"), py::arg("weights"), py::arg("feature") = 0.0,
       py::arg("n_threads") = 0,
       "(lower triangle row by row, centre of the rows) of the Gram matrix of centred rows.");
+  bind_codes(internal);
 }
 
 } // namespace maxmargin::bindings

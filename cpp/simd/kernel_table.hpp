@@ -186,8 +186,9 @@ template <Real T> struct RealTable {
   void (*axpy_wide)(double a, const T* x, double* w, index_t n) = nullptr; // w += a x
   // max |x|; infinite or not a number where an element is.
   T (*largest_magnitude)(const T* x, index_t n) = nullptr;
-  // codes[k] = the integer next to x[k] * scale, which is at most 127 in magnitude.
-  void (*encode)(const T* x, T scale, std::int8_t* codes, index_t n) = nullptr;
+  // codes[k] = the integer next to x[k] / step, which is at most 127 in magnitude: off by no more
+  // than 1/2 + 2^-14. Returns step, which is infinite where an element is too large.
+  float (*encode)(const T* x, std::int8_t* codes, index_t n) = nullptr;
   // out[c] += sum_r coef[r] rows[r][c] for c in [begin, end), added in the order of r, so that the
   // result does not depend on how calls split the rows or the columns.
   void (*add_rows)(const T* const* rows, const double* coef, index_t n_rows, double* out,
@@ -208,24 +209,38 @@ template <Real T> struct RealTable {
 };
 
 inline constexpr index_t kCodeRows = 8, kCodeGrain = 16;
+// The step of a row is a little more than a 127th of its largest magnitude. Below the least, all
+// codes are 0; above the most, float32 could leave its range.
+inline constexpr float kCodeStep = 1.000001F / 127.0F, kLeastCoded = 1e-30F, kMostCoded = 1e30F;
+
+// Rows of integers that stand for so many steps each, and labels, -1 or 1.
+struct CodedExamples {
+  const std::int8_t* rows[kCodeRows];
+  float steps[kCodeRows], labels[kCodeRows];
+};
+// A linear function of them, and what is asked of it. n is a multiple of kCodeGrain, and the
+// magnitudes of the products of a row with w add up to what fits in 32 bits.
+struct CodedFunction {
+  const std::int16_t* w = nullptr;
+  index_t n = 0;
+  float offset = 0.0F, error = 0.0F, least = 0.0F;
+};
 
 struct KernelTable {
   const char* name = "";
   RealTable<float> f32;
   RealTable<double> f64;
 
-  // out[r] = sum of rows[r][k] w[k] for kCodeRows rows; n is a multiple of kCodeGrain. No term goes
-  // through more than n / 4 + 8 additions.
-  void (*dot_codes)(const std::int8_t* const* rows, const float* w, index_t n,
-                    float* out) = nullptr;
+  double (*sum_of_magnitudes)(const double* x, index_t n) = nullptr;
+  // rounded[k] = the integer next to w[k] * scale, which must fit.
+  void (*round_weights)(const double* w, double scale, std::int16_t* rounded, index_t n) = nullptr;
+  // Bit r is set unless labels[r] (steps[r] w.rows[r] + offset) - steps[r] error > least.
+  unsigned (*find_doubts)(const CodedExamples&, const CodedFunction&) = nullptr;
 
   Violation (*select_first)(const PairView&) = nullptr;
   // The places, ascending, of the variables that may grow and have -gradient > up, and of those
   // that may fall and have -gradient < low; returns how many. `places` has room for all n.
   index_t (*find_violators)(const PairView&, double up, double low, std::int32_t* places) = nullptr;
-
-  // Whether dot_codes is faster than reading the rows that were coded.
-  bool dots_codes_fast = false;
 };
 
 // A curvature that is not positive (equal rows, indefinite kernels) counts as this much (LIBSVM).

@@ -3,6 +3,7 @@
 // includes this. Nothing here may call the standard library: an inline function compiled with these
 // flags must not be the one that the linker keeps for everybody.
 #include "simd/block.inc.hpp"
+#include "simd/codes.inc.hpp"
 #include "simd/kernel_table.hpp"
 #include "simd/selection.inc.hpp"
 #include "simd/sets.inc.hpp"
@@ -48,7 +49,7 @@ template <Real T> constexpr RealTable<T> real_table() {
 // A constant, so that no code of this object runs unless the table is chosen.
 extern const KernelTable MAXMARGIN_TABLE;
 constexpr KernelTable MAXMARGIN_TABLE = {
-    MAXMARGIN_TARGET, real_table<float>(), real_table<double>(),     dot_codes,
-    select_first,     find_violators,      MAXMARGIN_VEC_BYTES >= 32};
+    MAXMARGIN_TARGET, real_table<float>(), real_table<double>(), sum_of_magnitudes,
+    round_weights,    find_doubts,         select_first,         find_violators};
 
 } // namespace maxmargin::simd

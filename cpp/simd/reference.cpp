@@ -192,17 +192,38 @@ template <Real T> T largest_magnitude(const T* x, index_t n) {
   return most;
 }
 
-template <Real T> void encode(const T* x, T scale, std::int8_t* codes, index_t n) {
-  for (index_t k = 0; k < n; ++k) codes[k] = static_cast<std::int8_t>(std::nearbyint(x[k] * scale));
+template <Real T> float encode(const T* x, std::int8_t* codes, index_t n) {
+  const auto largest = static_cast<double>(largest_magnitude(x, n));
+  float step = static_cast<float>(largest) * kCodeStep;
+  if (largest < kLeastCoded) step = 2.0F * kLeastCoded;
+  if (!(largest <= kMostCoded)) step = std::numeric_limits<float>::infinity();
+  const bool has_codes = largest >= kLeastCoded && largest <= kMostCoded;
+  for (index_t k = 0; k < n; ++k)
+    codes[k] =
+        static_cast<std::int8_t>(has_codes ? std::nearbyint(x[k] / static_cast<T>(step)) : 0);
+  return step;
 }
 
-void dot_codes(const std::int8_t* const* rows, const float* w, index_t n, float* out) {
+double sum_of_magnitudes(const double* x, index_t n) {
+  double sum = 0.0;
+  for (index_t k = 0; k < n; ++k) sum += std::fabs(x[k]);
+  return sum;
+}
+
+void round_weights(const double* w, double scale, std::int16_t* rounded, index_t n) {
+  for (index_t k = 0; k < n; ++k)
+    rounded[k] = static_cast<std::int16_t>(std::nearbyint(w[k] * scale));
+}
+
+unsigned find_doubts(const CodedExamples& x, const CodedFunction& f) {
+  unsigned doubts = 0;
   for (index_t r = 0; r < kCodeRows; ++r) {
-    double sum = 0;
-    for (index_t k = 0; k < n; ++k)
-      sum += static_cast<double>(rows[r][k]) * static_cast<double>(w[k]);
-    out[r] = static_cast<float>(sum);
+    std::int32_t dot = 0;
+    for (index_t k = 0; k < f.n; ++k) dot += x.rows[r][k] * f.w[k];
+    const float value = x.steps[r] * static_cast<float>(dot) + f.offset;
+    if (!(x.labels[r] * value - x.steps[r] * f.error > f.least)) doubts |= 1U << r;
   }
+  return doubts;
 }
 
 template <Real T> index_t fma_chains(index_t steps, T* sink) {
@@ -320,7 +341,8 @@ template <Real T> constexpr RealTable<T> real_table() {
 } // namespace
 
 extern const KernelTable reference_table;
-constexpr KernelTable reference_table = {"reference", real_table<float>(), real_table<double>(),
-                                         dot_codes,   select_first,        find_violators};
+constexpr KernelTable reference_table = {
+    "reference",   real_table<float>(), real_table<double>(), sum_of_magnitudes,
+    round_weights, find_doubts,         select_first,         find_violators};
 
 } // namespace maxmargin::simd

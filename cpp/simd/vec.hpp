@@ -6,7 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#ifdef __AVX2__
+#ifdef __SSE2__
 #include <immintrin.h>
 #endif
 
@@ -73,48 +73,23 @@ template <class T, class X> MAXMARGIN_INLINE Vec<T> load_as(const X* p) {
   }
 }
 
-// As many small integers as a Vec<float> holds, converted. Unaligned. (The compiler's own
-// conversion goes element by element.)
-MAXMARGIN_INLINE Vec<float> load_codes(const std::int8_t* p) {
-#if defined(__AVX512F__)
-  Vec<float>::Bytes codes;
-  __builtin_memcpy(&codes, p, sizeof(codes));
-  const __m512i wide = _mm512_maskz_cvtepi8_epi32(0xffff, reinterpret_cast<__m128i>(codes));
-  return {_mm512_maskz_cvtepi32_ps(0xffff, wide)};
-#elif defined(__AVX2__)
-  std::int64_t codes;
-  __builtin_memcpy(&codes, p, sizeof(codes));
-  return {_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_cvtsi64_si128(codes)))};
-#else
-  // Doubling the width twice makes each the highest byte of a lane, and a shift extends its sign.
-  typedef std::int8_t Bytes __attribute__((vector_size(16)));
-  typedef std::int16_t Pairs __attribute__((vector_size(16)));
-  typedef std::int32_t Words __attribute__((vector_size(16)));
-  std::int32_t codes;
-  __builtin_memcpy(&codes, p, sizeof(codes));
-  const auto bytes = reinterpret_cast<Bytes>(Words{codes, 0, 0, 0});
-  const auto pairs = reinterpret_cast<Pairs>(__builtin_shufflevector(
-      Bytes{}, bytes, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23));
-  const auto words =
-      reinterpret_cast<Words>(__builtin_shufflevector(Pairs{}, pairs, 0, 8, 1, 9, 2, 10, 3, 11));
-  return {__builtin_convertvector(words >> 24, Vec<float>::Raw)};
-#endif
-}
-
-// The lowest byte of every lane, from the bits of a vector.
-MAXMARGIN_INLINE void store_lowest_bytes(Vec<double> v, std::int8_t* p) {
-#ifdef __AVX512F__
-  const __m128i bytes = _mm512_maskz_cvtepi64_epi8(0xff, reinterpret_cast<__m512i>(v.raw));
-  __builtin_memcpy(p, &bytes, Vec<double>::size);
-#else
-  const auto bytes =
-      __builtin_convertvector(reinterpret_cast<Vec<double>::Mask>(v.raw), Vec<double>::Bytes);
-  __builtin_memcpy(p, &bytes, Vec<double>::size);
-#endif
-}
+// The lowest byte of every lane, from the bits of a vector. (The compiler's own conversion goes
+// lane by lane.)
 MAXMARGIN_INLINE void store_lowest_bytes(Vec<float> v, std::int8_t* p) {
-#ifdef __AVX512F__
+#if defined(__AVX512F__)
   const __m128i bytes = _mm512_maskz_cvtepi32_epi8(0xffff, reinterpret_cast<__m512i>(v.raw));
+#elif defined(__SSE2__)
+  // With its sign in the bits above, each is narrowed as it is.
+  const auto signed_lanes = (reinterpret_cast<Vec<float>::Mask>(v.raw) << 24) >> 24;
+#ifdef __AVX2__
+  const auto lanes = reinterpret_cast<__m256i>(signed_lanes);
+  const __m128i pairs =
+      _mm_packs_epi32(_mm256_castsi256_si128(lanes), _mm256_extracti128_si256(lanes, 1));
+#else
+  const auto lanes = reinterpret_cast<__m128i>(signed_lanes);
+  const __m128i pairs = _mm_packs_epi32(lanes, lanes);
+#endif
+  const __m128i bytes = _mm_packs_epi16(pairs, pairs);
 #else
   const auto bytes =
       __builtin_convertvector(reinterpret_cast<Vec<float>::Mask>(v.raw), Vec<float>::Bytes);
@@ -234,30 +209,30 @@ template <int N, class F> MAXMARGIN_INLINE void unroll(const F& f) {
 
 // Lane l of the result is a[l + from_a] where the block of `stride` lanes that holds l is even,
 // else b[l + from_b].
-template <int stride, int from_a, int from_b, class T, int... I>
-MAXMARGIN_INLINE Vec<T> blend_lanes(Vec<T> a, Vec<T> b, Lanes<I...>) {
-  return {__builtin_shufflevector(
-      a.raw, b.raw, (I / stride % 2 == 0 ? I + from_a : Vec<T>::size + I + from_b)...)};
+template <int stride, int from_a, int from_b, class V, int... I>
+MAXMARGIN_INLINE V blend_lanes(V a, V b, Lanes<I...>) {
+  return {__builtin_shufflevector(a.raw, b.raw,
+                                  (I / stride % 2 == 0 ? I + from_a : V::size + I + from_b)...)};
 }
 
 // The sum of the lanes, in pairs.
-template <int stride, class T, int... I> MAXMARGIN_INLINE Vec<T> swap_lanes(Vec<T> v, Lanes<I...>) {
+template <int stride, class V, int... I> MAXMARGIN_INLINE V swap_lanes(V v, Lanes<I...>) {
   return {__builtin_shufflevector(v.raw, v.raw, (I ^ stride)...)};
 }
-template <int stride = 1, class T> MAXMARGIN_INLINE T sum_of_lanes(Vec<T> v) {
-  using All = typename MakeLanes<Vec<T>::size>::type;
-  if constexpr (stride < Vec<T>::size)
+template <int stride = 1, class V> MAXMARGIN_INLINE auto sum_of_lanes(V v) {
+  using All = typename MakeLanes<V::size>::type;
+  if constexpr (stride < V::size)
     return sum_of_lanes<2 * stride>(v + swap_lanes<stride>(v, All{}));
   else
     return v.raw[0];
 }
 
-// Lane l of v[0] becomes the sum of the lanes of v[l]: the sums of Vec<T>::size vectors at once.
-template <int stride = 1, class T> MAXMARGIN_INLINE void sum_lanes(Vec<T>* v) {
-  using All = typename MakeLanes<Vec<T>::size>::type;
-  if constexpr (stride < Vec<T>::size) {
-    unroll<Vec<T>::size / stride / 2>([&](auto k) {
-      const Vec<T> a = v[2 * stride * k], b = v[2 * stride * k + stride];
+// Lane l of v[0] becomes the sum of the lanes of v[l]: the sums of as many vectors at once.
+template <int stride = 1, class V> MAXMARGIN_INLINE void sum_lanes(V* v) {
+  using All = typename MakeLanes<V::size>::type;
+  if constexpr (stride < V::size) {
+    unroll<V::size / stride / 2>([&](auto k) {
+      const V a = v[2 * stride * k], b = v[2 * stride * k + stride];
       v[2 * stride * k] = blend_lanes<stride, 0, -stride>(a, b, All{}) +
                           blend_lanes<stride, stride, 0>(a, b, All{});
     });

@@ -49,83 +49,69 @@ template <class T> void axpy_wide(double a, const T* x, double* w, index_t n) {
   axpy_as(a, x, w, n);
 }
 
-// What is greatest of |x| as bits: they are in the order of the numbers, with infinity and what is
-// not a number above all.
-template <class T> T largest_magnitude(const T* x, index_t n) {
-  using V = Vec<T>;
-  using Bits = typename V::Mask;
-  const Bits sign_cleared = ~((Bits{} + 1) << (8 * sizeof(T) - 1));
-  Bits greatest[4] = {};
-  const auto meet = [&](Bits& most, V v) {
-    Bits bits;
-    __builtin_memcpy(&bits, &v.raw, sizeof(bits));
-    bits &= sign_cleared;
-    most = bits > most ? bits : most;
-  };
+inline double sum_of_magnitudes(const double* x, index_t n) {
+  using V = Vec<double>;
+  V sum[4];
+  unroll<4>([&](auto u) { sum[u] = V::zero(); });
+  const auto add = [](V& to, V v) { to = to + max(v, V::zero() - v); };
   index_t k = 0;
   for (; k + 4 * V::size <= n; k += 4 * V::size)
-    unroll<4>([&](auto u) { meet(greatest[u], V::load(x + k + u * V::size)); });
-  for (; k < n; k += V::size) {
-    T rest[V::size] = {};
-    for (index_t e = 0; e < V::size && k + e < n; ++e) rest[e] = x[k + e];
-    meet(greatest[0], V::load(rest));
+    unroll<4>([&](auto u) { add(sum[u], V::load(x + k + u * V::size)); });
+  for (; k + V::size <= n; k += V::size) add(sum[0], V::load(x + k));
+  double total = sum_of_lanes((sum[0] + sum[1]) + (sum[2] + sum[3]));
+  for (; k < n; ++k) total += x[k] < 0 ? -x[k] : x[k];
+  return total;
+}
+
+// |x| as bits: they are in the order of the numbers, with infinity and what is not a number above
+// all.
+template <class T> struct Magnitudes {
+  using Raw = typename Vec<T>::Mask;
+  static constexpr int size = Vec<T>::size;
+  Raw raw = {};
+
+  MAXMARGIN_INLINE void meet(Magnitudes other) { raw = other.raw > raw ? other.raw : raw; }
+  MAXMARGIN_INLINE void meet(Vec<T> v) {
+    Magnitudes m;
+    __builtin_memcpy(&m.raw, &v.raw, sizeof(Raw));
+    m.raw &= ~((Raw{} + 1) << (8 * sizeof(T) - 1));
+    meet(m);
   }
-  typename V::Integer most = 0;
-  for (const Bits& bits : greatest)
-    for (int lane = 0; lane < V::size; ++lane) most = bits[lane] > most ? bits[lane] : most;
+};
+template <int stride = 1, class M> MAXMARGIN_INLINE auto greatest_lane(M m) {
+  if constexpr (stride < M::size) {
+    m.meet(swap_lanes<stride>(m, typename MakeLanes<M::size>::type{}));
+    return greatest_lane<2 * stride>(m);
+  } else {
+    return m.raw[0];
+  }
+}
+
+// Of all vectors of n numbers that load(k) gives from the k-th on; `rest` is what is left over.
+template <class T, class Load>
+MAXMARGIN_INLINE T greatest_of(index_t n, const Load& load, Vec<T> rest) {
+  using V = Vec<T>;
+  Magnitudes<T> greatest[4];
+  index_t k = 0;
+  for (; k + 4 * V::size <= n; k += 4 * V::size)
+    unroll<4>([&](auto u) { greatest[u].meet(load(k + u * V::size)); });
+  for (; k + V::size <= n; k += V::size) greatest[0].meet(load(k));
+  greatest[1].meet(rest);
+  unroll<3>([&](auto u) { greatest[0].meet(greatest[u + 1]); });
+  const auto bits = greatest_lane(greatest[0]);
   T result;
-  __builtin_memcpy(&result, &most, sizeof(result));
+  __builtin_memcpy(&result, &bits, sizeof(result));
   return result;
 }
 
-// Adding a number whose last place is 1 rounds to an integer, which then stands in the lowest bits.
-template <class T> inline constexpr T kRounder = sizeof(T) == 4 ? T(0x1.8p23) : T(0x1.8p52);
-
-template <class T> void encode(const T* x, T scale, std::int8_t* codes, index_t n) {
+template <class T> T largest_magnitude(const T* x, index_t n) {
   using V = Vec<T>;
-  const V factor = V::fill(scale), rounder = V::fill(kRounder<T>);
-  index_t k = 0;
-  for (; k + V::size <= n; k += V::size)
-    store_lowest_bytes(fma(V::load(x + k), factor, rounder), codes + k);
-  if (k == n) return;
-  T rest[V::size] = {};
-  std::int8_t bytes[V::size];
-  for (index_t e = 0; k + e < n; ++e) rest[e] = x[k + e];
-  store_lowest_bytes(fma(V::load(rest), factor, rounder), bytes);
-  for (index_t e = 0; k + e < n; ++e) codes[k + e] = bytes[e];
-}
-
-// Of long rows one after the other is read, of short ones all together, which hides the latency of
-// their sums.
-constexpr index_t kLongRow = 256;
-
-inline float dot_of_codes(const std::int8_t* codes, const float* w, index_t n) {
-  using V = Vec<float>;
-  constexpr index_t step = 4 * V::size;
-  V sum[4];
-  unroll<4>([&](auto u) { sum[u] = V::zero(); });
-  index_t k = 0;
-  for (; k + step <= n; k += step)
-    unroll<4>([&](auto u) {
-      sum[u] = fma(load_codes(codes + k + u * V::size), V::load(w + k + u * V::size), sum[u]);
-    });
-  for (; k < n; k += V::size) sum[0] = fma(load_codes(codes + k), V::load(w + k), sum[0]);
-  return sum_of_lanes((sum[0] + sum[1]) + (sum[2] + sum[3]));
-}
-
-inline void dot_codes(const std::int8_t* const* rows, const float* w, index_t n, float* out) {
-  using V = Vec<float>;
-  if (n >= kLongRow) {
-    for (index_t r = 0; r < kCodeRows; ++r) out[r] = dot_of_codes(rows[r], w, n);
-    return;
-  }
-  V sum[kCodeRows];
-  unroll<kCodeRows>([&](auto r) { sum[r] = V::zero(); });
-  for (index_t k = 0; k < n; k += V::size) {
-    const V factor = V::load(w + k);
-    unroll<kCodeRows>([&](auto r) { sum[r] = fma(load_codes(rows[r] + k), factor, sum[r]); });
-  }
-  unroll<kCodeRows>([&](auto r) { out[r] = sum_of_lanes(sum[r]); });
+  T few[V::size] = {};
+  if (n < V::size)
+    for (index_t e = 0; e < n; ++e) few[e] = x[e];
+  // Behind the last whole vector, some numbers come once more.
+  return greatest_of<T>(
+      n, [&](index_t k) { return V::load(x + k); }, V::load(n < V::size ? few : x + n - V::size));
 }
 
 // In squares of as many lines as fill the registers.

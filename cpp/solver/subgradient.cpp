@@ -25,7 +25,7 @@ constexpr index_t kFaultElements = 1 << 18;
 constexpr index_t kFewestCoded = 32, kMostCoded = 1 << 16;
 constexpr index_t kFewestCodes = 1 << 18;
 constexpr index_t kFewestCodedPasses = 4;
-constexpr std::size_t kCodesAhead = 64; // rows, which are short
+constexpr index_t kCodesAhead = 64; // rows, which are short
 
 [[noreturn]] void throw_overflow() {
   throw NumericError("the weights overflow");
@@ -50,9 +50,9 @@ template <class View> class Reader {
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;
 
-  // To be called for every row.
-  void note(index_t n_iter) {
-    if (--until_poll_ <= 0) poll(n_iter);
+  // To be called for every row, or for a few at once.
+  void note(index_t n_iter, index_t n_rows = 1) {
+    if ((until_poll_ -= n_rows) <= 0) poll(n_iter);
   }
   // What the last pass has reached, for the caller to know.
   void note_measure(double measure) { measure_ = measure; }
@@ -94,15 +94,16 @@ template <class View, class Task> class Trainer {
            {problem.fit_intercept, options.average_from > 0, problem.penalty.l1 > 0.0}),
         averages_charged_(options.average_from > 0 && problem.penalty.l1 > 0.0),
         waits_(options.waits_for_mistakes(problem.penalty)),
-        sure_(waits_ && Task::is_binary ? problem.coded : nullptr, task.n_examples()) {}
+        sure_(waits_ && Task::is_binary ? problem.coded : nullptr, problem.loss.margin,
+              task.n_examples()) {}
 
   OnlineFit run() {
     const index_t n = static_cast<index_t>(task_.n_examples());
     for (index_t i = 0; i < n; ++i) n_examples_ += weight(i) != 0.0 ? 1 : 0;
     batch_size_ = options_.batch_size == 0 ? n_examples_ : options_.batch_size;
-    // The given order needs no list, which would cost as much memory traffic as short rows.
+    // All in the given order need no list, which would cost as much memory traffic as short rows.
     std::vector<index_t> order;
-    if (options_.passes.shuffle) {
+    if (options_.passes.shuffle || n_examples_ < n) {
       order.reserve(static_cast<std::size_t>(n_examples_));
       for (index_t i = 0; i < n; ++i)
         if (weight(i) != 0.0) order.push_back(i);
@@ -132,46 +133,47 @@ template <class View, class Task> class Trainer {
     loss_ = 0.0;
     if (sure_.are_known()) {
       visit_coded(order);
-    } else if (options_.passes.shuffle) {
+    } else if (order.empty()) {
+      for (index_t i = 0; i < n_examples_; ++i) visit(i);
+    } else {
       for (std::size_t t = 0; t < order.size(); ++t) {
         if (t + kRowsAhead < order.size()) rows_.fetch(order[t + kRowsAhead]);
         visit(order[t]);
       }
-    } else {
-      for (index_t i = 0; i < static_cast<index_t>(task_.n_examples()); ++i) visit(i);
     }
     if (in_batch_ > 0) step();
     sure_.end_pass(n_examples_);
     return outcome();
   }
 
-  // As many at a time as have their products estimated together.
   void visit_coded(std::span<const index_t> order) {
-    const bool is_shuffled = options_.passes.shuffle;
-    const std::size_t n = is_shuffled ? order.size() : task_.n_examples();
-    const auto example = [&](std::size_t t) {
-      return is_shuffled ? order[t] : static_cast<index_t>(t);
-    };
-    index_t group[SureMargins::kGroup];
-    for (std::size_t t = 0; t < n; t += SureMargins::kGroup) {
-      const std::size_t size = std::min(SureMargins::kGroup, n - t);
-      for (std::size_t k = 0; k < size; ++k) {
+    const auto example = [&](index_t t) { return order.empty() ? t : order[t]; };
+    index_t t = 0;
+    for (; t + SureMargins::kGroup <= n_examples_; t += SureMargins::kGroup) {
+      index_t group[SureMargins::kGroup];
+      for (index_t k = 0; k < SureMargins::kGroup; ++k) {
         group[k] = example(t + k);
-        if (is_shuffled && t + k + kCodesAhead < n) sure_.fetch(example(t + k + kCodesAhead));
-        if (t + k + kRowsAhead >= n) continue;
-        const index_t later = example(t + k + kRowsAhead);
+        sure_.set_example(k, group[k], task_.label(group[k]));
+        if (t + k + kCodesAhead >= n_examples_) continue;
+        const index_t later = example(t + k + kCodesAhead);
+        if (!order.empty()) sure_.fetch(later);
         if (sure_.was_in_doubt(later)) rows_.fetch(later);
       }
-      sure_.begin_group({group, size});
-      for (std::size_t k = 0; k < size; ++k) {
-        if (weight(group[k]) != 0.0 &&
-            sure_.is_above(problem_.loss.margin, k, task_.label(group[k]), f_)) {
-          reader_.note(n_iter_);
-          ++n_steps_;
-        } else {
-          visit(group[k]);
-        }
-      }
+      visit_doubts(group);
+    }
+    for (; t < n_examples_; ++t) visit(example(t));
+  }
+
+  // The others of the group are no mistakes.
+  void visit_doubts(const index_t* group) {
+    for (index_t k = 0;; ++k) {
+      const index_t next = sure_.next_in_doubt(k, f_);
+      reader_.note(n_iter_, next - k);
+      n_steps_ += next - k;
+      if (next == SureMargins::kGroup) return;
+      k = next;
+      sure_.note_doubt(group[k]);
+      visit(group[k]);
     }
   }
 
@@ -323,12 +325,7 @@ std::optional<CodedRows> coded_rows_for(const MatrixView& X, const LinearPenalty
   return std::visit(
       [&](const auto& view) -> std::optional<CodedRows> {
         using View = std::decay_t<decltype(view)>;
-        if constexpr (is_dense<View>) {
-          // Memory delivers float32 rows as fast, in the given order.
-          const bool is_wide = std::is_same_v<typename View::value_type, double>;
-          const bool pays_in_order = is_wide && simd::active_table().dots_codes_fast;
-          if (options.passes.shuffle || pays_in_order) return CodedRows(view, threads, control);
-        }
+        if constexpr (is_dense<View>) return CodedRows(view, threads, control);
         return std::nullopt;
       },
       X);
