@@ -16,7 +16,9 @@ constexpr index_t kLeastPartRows = 8 * kBlockRows;
 constexpr index_t kMostParts = 16, kFewestParts = 4;
 constexpr index_t kGramNumbers = index_t{1} << 21;
 
-constexpr double kWorkOfBody = 20.0; // for a row, in multiplications
+// In multiplications.
+constexpr double kWorkOfBody = 64.0;  // for a row
+constexpr double kWorkOfSparse = 8.0; // for an element that is looked up
 
 // sum += sum_i coef_i x_i over the rows [begin, end).
 template <Real T>
@@ -85,7 +87,8 @@ void RowPasses::for_parts(
 void RowPasses::run(const RowPass& pass) {
   const index_t of_element = pass.gram != nullptr ? n_weights_ : 1;
   const double work = kWorkOfBody * static_cast<double>(n_rows(X_)) +
-                      static_cast<double>(n_stored(X_)) * static_cast<double>(of_element);
+                      (is_sparse(X_) ? kWorkOfSparse : 1.0) * static_cast<double>(n_stored(X_)) *
+                          static_cast<double>(of_element);
   const int threads = thread_count_for(threads_, work);
   std::visit(
       [&](const auto& view) {
