@@ -2,6 +2,7 @@
 
 #include "base/parallel.hpp"
 #include "data/feature_order.hpp"
+#include "data/sparse_copy.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -10,8 +11,6 @@
 namespace maxmargin {
 namespace {
 
-// Above this share of elements that are not zero, dense rows are read faster as they are.
-constexpr double kDensest = 0.25;
 constexpr index_t kGrain = 256;        // rows that a thread copies at the least
 constexpr index_t kWorkOfFeature = 4;  // elements that take as long as to add up its count
 constexpr double kWorkOfElement = 4.0; // multiplications that copying one takes as long as

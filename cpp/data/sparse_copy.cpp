@@ -7,7 +7,6 @@
 namespace maxmargin {
 namespace {
 
-constexpr double kDensest = 0.25;
 constexpr index_t kRowsJudged = 256;
 constexpr index_t kGrain = 256; // rows that a thread reads at the least
 

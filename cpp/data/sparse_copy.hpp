@@ -7,6 +7,9 @@
 
 namespace maxmargin {
 
+// Above this share of elements that are not zero, dense rows are read faster as they are.
+inline constexpr double kDensest = 0.25;
+
 // Dense samples that are mostly zero, as sparse rows of the same values. Requires: fewer than 2^31
 // elements.
 template <Real T> class SparseCopy {
