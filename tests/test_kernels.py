@@ -300,6 +300,25 @@ def test_given_kernels_of_wrong_form_are_refused():
         SVC(kernel="precomputed").fit(bad, y)
 
 
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_functions_whose_rounding_is_not_symmetric(dtype):
+    # As that of a product of matrices is, which sums in another order at the edge of a block.
+    X, y = two_classes()
+    K = X @ X.T
+    noise = rng(5).uniform(-1.0, 1.0, K.shape) * np.finfo(dtype).eps * np.abs(K).max()
+
+    def rounded(A, B):
+        assert len(A) == len(B) == len(X)
+        return (K + noise).astype(dtype)
+
+    assert (rounded(X, X) != rounded(X, X).T).any()
+    model = SVC(kernel=rounded, tol=1e-10).fit(X, y)
+    even = 0.5 * (rounded(X, X).astype(float) + rounded(X, X).T.astype(float))
+    expected = SVC(kernel="precomputed", tol=1e-10).fit(even, y)
+    assert model.certificate_.converged
+    np.testing.assert_allclose(model.dual_coef_, expected.dual_coef_, rtol=1e-12)
+
+
 def test_kernel_functions_of_wrong_form_are_refused():
     X = rng(0).normal(size=(30, 2))
     y = np.r_[np.ones(18), -np.ones(12)]

@@ -27,8 +27,9 @@ _UNRESOLVED = 0.0
 
 # Numbers in one block that a kernel function is asked for.
 _BLOCK_ELEMENTS = 1 << 22
-# How far a kernel matrix may be from symmetric, relative to its largest value.
-_ASYMMETRY = {np.dtype(np.float64): 1e-8, np.dtype(np.float32): 1e-5}
+# How far a kernel matrix may be from symmetric, relative to its largest value, if it was computed
+# in numbers of so many bytes.
+_ASYMMETRY = {8: 1e-8, 4: 1e-5, 2: 1e-2}
 
 
 class Factors(NamedTuple):
@@ -189,8 +190,9 @@ def core_samples(kernel: KernelParams, X: Matrix, owner: str) -> Matrix:
     check_samples(kernel, X)
     if kernel.type == "callable":
         assert kernel.function is not None
-        gram = values_of_function(kernel.function, X, X)
-        _check_symmetric(gram, f"the kernel function gave {owner} a matrix that")
+        gram, itemsize = _values_and_itemsize(kernel.function, X, X)
+        _check_symmetric(gram, itemsize, f"the kernel function gave {owner} a matrix that")
+        _even_out(gram)
         return gram
     if kernel.type == "precomputed":
         if isinstance(X, CsrMatrix):
@@ -200,12 +202,12 @@ def core_samples(kernel: KernelParams, X: Matrix, owner: str) -> Matrix:
                 f"kernel='precomputed' needs the values of all samples with all, X of shape "
                 f"({X.shape[0]}, {X.shape[0]}), got {X.shape}"
             )
-        _check_symmetric(X, "X, the kernel matrix,")
+        _check_symmetric(X, X.itemsize, "X, the kernel matrix,")
     return X
 
 
-def _check_symmetric(K: NDArray[Any], what: str) -> None:
-    allowed = _ASYMMETRY[K.dtype] * max(float(np.abs(K).max()), 0.0)
+def _check_symmetric(K: NDArray[Any], itemsize: int, what: str) -> None:
+    allowed = _ASYMMETRY[itemsize] * max(float(np.abs(K).max()), 0.0)
     step = max(1, _BLOCK_ELEMENTS // len(K))
     for begin in range(0, len(K), step):
         apart = np.abs(K[begin : begin + step] - K[:, begin : begin + step].T)
@@ -217,6 +219,15 @@ def _check_symmetric(K: NDArray[Any], what: str) -> None:
             )
 
 
+def _even_out(K: NDArray[np.float64]) -> None:
+    """Replace K by (K + K.T) / 2: a value and its mirror image may be rounded in two ways."""
+    step = max(1, _BLOCK_ELEMENTS // len(K))
+    for begin in range(0, len(K), step):
+        rows, columns = K[begin : begin + step, begin:], K[begin:, begin : begin + step]
+        mean = 0.5 * (rows + columns.T)
+        rows[:], columns[:] = mean, mean.T
+
+
 def values_of_function(function: KernelFunction, A: Matrix, B: Matrix) -> NDArray[np.float64]:
     """Return a kernel function's values of the rows of A with those of B, asked for in blocks.
 
@@ -225,10 +236,17 @@ def values_of_function(function: KernelFunction, A: Matrix, B: Matrix) -> NDArra
     ValueError
         If they are not finite real numbers of the right shape.
     """
+    return _values_and_itemsize(function, A, B)[0]
+
+
+def _values_and_itemsize(
+    function: KernelFunction, A: Matrix, B: Matrix
+) -> tuple[NDArray[np.float64], int]:
+    """Return the values, and how many bytes the numbers have that it computes in (at most 8)."""
     n_rows, n_columns = A.shape[0], B.shape[0]
-    values = np.empty((n_rows, n_columns))
+    values, itemsize = np.empty((n_rows, n_columns)), 8
     if n_columns == 0:
-        return values
+        return values, itemsize
     columns = for_function(B)
     step = max(1, _BLOCK_ELEMENTS // n_columns)
     for begin in range(0, n_rows, step):
@@ -246,7 +264,9 @@ def values_of_function(function: KernelFunction, A: Matrix, B: Matrix) -> NDArra
         if not np.isfinite(block).all():
             raise ValueError("kernel returned NaN or infinity")
         values[rows] = block
-    return values
+        if block.dtype.kind == "f":
+            itemsize = min(itemsize, block.itemsize)
+    return values, itemsize
 
 
 def for_function(A: Matrix) -> Any:
