@@ -20,13 +20,8 @@ template <class V, class I> class CompactRows {
 
   double dot(index_t i, const double* w) const {
     const I* columns = columns_.data();
-    const index_t end = begins_[i + 1];
-    double sum[4] = {};
-    index_t e = begins_[i];
-    for (; e + 4 <= end; e += 4)
-      for (int u = 0; u < 4; ++u) sum[u] += term(e + u, w[columns[e + u]]);
-    for (; e < end; ++e) sum[0] += term(e, w[columns[e]]);
-    const double total = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+    const double total =
+        sum_of(begins_[i], begins_[i + 1], [&](index_t e) { return term(e, w[columns[e]]); });
     return has_values ? total : value_ * total;
   }
 
@@ -43,7 +38,7 @@ template <class V, class I> class CompactRows {
 
   double square_norm(index_t i) const {
     if constexpr (has_values) {
-      return sum_of_squares(std::span(values_.data() + begins_[i], size(i)));
+      return sum_of_squares(std::span<const V>(values_.data() + begins_[i], size(i)));
     } else {
       return static_cast<double>(size(i)) * value_ * value_;
     }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/sums.hpp"
 #include "data/views.hpp"
 #include "simd/dispatch.hpp"
 
@@ -21,12 +22,6 @@ inline void prefetch_row(const void* data, std::size_t bytes) {
   const char* begin = static_cast<const char*>(data);
   for (std::size_t k = 0; k < std::min(bytes, kFetchedBytes); k += kAlignment)
     __builtin_prefetch(begin + k);
-}
-
-template <Real T> double sum_of_squares(std::span<const T> values) {
-  double sum = 0.0;
-  for (const T value : values) sum += static_cast<double>(value) * static_cast<double>(value);
-  return sum;
 }
 
 template <Real T> class DenseRows {
@@ -57,14 +52,8 @@ template <Real T, class I> class CsrRows {
   double dot(index_t i, const double* w) const {
     const auto values = X_.row_values(i);
     const auto columns = X_.row_indices(i);
-    // Independent sums hide the latency of the additions.
-    double sum[4] = {};
-    std::size_t e = 0;
-    for (; e + 4 <= values.size(); e += 4)
-      for (std::size_t u = 0; u < 4; ++u)
-        sum[u] += static_cast<double>(values[e + u]) * w[columns[e + u]];
-    for (; e < values.size(); ++e) sum[0] += static_cast<double>(values[e]) * w[columns[e]];
-    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+    return sum_of(std::size_t{0}, values.size(),
+                  [&](std::size_t e) { return static_cast<double>(values[e]) * w[columns[e]]; });
   }
 
   void add(index_t i, double a, double* w) const {

@@ -1,9 +1,10 @@
 #pragma once
 
+#include "base/sums.hpp"
 #include "solver/dual_coordinate.hpp"
 
 #include <algorithm>
-#include <numeric>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -43,8 +44,7 @@ template <class Rows> struct DualState {
   }
 
   double half_square_norm() const {
-    const double square = std::inner_product(w.begin(), w.end(), w.begin(), 0.0);
-    return 0.5 * (square + bias_weight * bias_weight);
+    return 0.5 * (sum_of_squares(std::span<const double>(w)) + bias_weight * bias_weight);
   }
 };
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/sums.hpp"
 #include "solver/dual_state.hpp"
 #include "solver/face_matrix.hpp"
 
@@ -43,7 +44,7 @@ template <class Rows> class FaceDescent {
       precondition();
       if (square_of_residual() <= goal) break;
     }
-    return follow();
+    return follow(poll);
   }
 
  private:
@@ -134,7 +135,7 @@ template <class Rows> class FaceDescent {
   double square_of_residual() const { return dot(residual_, preconditioned_); }
 
   static double dot(const std::vector<double>& x, const std::vector<double>& y) {
-    return std::inner_product(x.begin(), x.end(), y.begin(), 0.0);
+    return sum_of(std::size_t{0}, x.size(), [&](std::size_t k) { return x[k] * y[k]; });
   }
 
   // product_ becomes the Hessian times x.
@@ -147,28 +148,20 @@ template <class Rows> class FaceDescent {
     return true;
   }
 
-  // The least objective on the way along the step, evaluated without the rounding of products.
-  double follow() {
+  // The least objective on the way along the step.
+  template <class Poll> double follow(const Poll& poll) {
     const double slope = dot(gradient_, step_);
-    if (!(slope < 0.0)) return 0.0;
-    std::vector<double> w(state_.w.size(), 0.0);
-    double sum = 0.0, ridges = 0.0;
-    for (std::size_t t = 0; t < free_.size(); ++t) {
-      if (t + kRowsAhead < free_.size()) state_.rows.fetch(samples_[t + kRowsAhead]);
-      if (step_[t] == 0.0) continue;
-      state_.rows.add(samples_[t], step_[t], w.data());
-      sum += step_[t];
-      ridges += state_.coordinates[free_[t]].ridge * step_[t] * step_[t];
-    }
-    const double bias_weight = state_.bias_scale * sum;
-    const double curvature = dot(w, w) + bias_weight * bias_weight + ridges;
+    if (!(slope < 0.0) || !multiply(step_, poll)) return 0.0;
+    const double curvature = dot(step_, product_);
     const double length = curvature > 0.0 ? std::min(1.0, -slope / curvature) : 1.0;
     for (std::size_t t = 0; t < free_.size(); ++t) {
+      if (t + kRowsAhead < free_.size()) state_.rows.fetch(samples_[t + kRowsAhead]);
       DualCoordinate& c = state_.coordinates[free_[t]];
-      c.beta = std::clamp(c.beta + length * step_[t], c.lower, c.upper);
+      const double beta = std::clamp(c.beta + length * step_[t], c.lower, c.upper);
+      if (beta == c.beta) continue;
+      state_.move(c, beta - c.beta);
+      c.beta = beta;
     }
-    for (std::size_t j = 0; j < w.size(); ++j) state_.w[j] += length * w[j];
-    state_.bias_weight += length * bias_weight;
     return -length * (slope + 0.5 * length * curvature);
   }
 

@@ -2,14 +2,16 @@
 
 #include "base/aligned_buffer.hpp"
 #include "base/parallel.hpp"
+#include "base/sums.hpp"
 #include "data/feature_order.hpp"
 #include "data/sample_rows.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -60,9 +62,16 @@ class FaceMatrix<Rows> {
       : rows_(rows), number_(static_cast<std::size_t>(n_features)), requested_threads_(threads) {}
 
   template <class Poll> bool choose(std::span<const index_t> samples, const Poll& poll) {
-    if (!number_features(samples, poll) || !copy(samples, poll) || !transpose(poll)) return false;
+    samples_ = samples;
+    divide_samples();
+    if (!for_parts(poll, [&](Part& part, const auto& poll_row) { count(part, poll_row); }))
+      return false;
+    number_features();
+    place_rows();
+    if (!for_parts(poll, [&](Part& part, const auto& poll_row) { copy(part, poll_row); }))
+      return false;
     threads_ = thread_count_for(requested_threads_,
-                                kWorkOfElement * static_cast<double>(by_row_.places.size()));
+                                kWorkOfElement * static_cast<double>(by_feature_.begins.back()));
     return true;
   }
 
@@ -72,29 +81,29 @@ class FaceMatrix<Rows> {
     bool is_late = false;
     by_row_.for_sums(w_, threads_, [&](index_t t, double sum, int thread) {
       if (thread == 0) is_late = is_late || poll();
-      product[t] = largest_ * largest_ * sum + diagonal_[t] * a[t];
+      product[t] = square_of_unit_ * sum + diagonal_[t] * a[t];
     });
     return !is_late;
   }
 
  private:
-  static constexpr double kWorkOfElement = 8.0; // multiplications that take as long
-  static constexpr index_t kShares = 32;        // of the sums, for threads
+  static constexpr double kWorkOfElement = 8.0;  // multiplications that take as long
+  static constexpr double kElementsOfRow = 64.0; // at the least, where threads are of use
+  static constexpr index_t kShares = 32;         // of the sums, for threads
+  static constexpr std::int32_t kAlone = -1;
 
-  // Lists of elements: their places in a vector and what they are multiplied with there.
+  struct Element {
+    std::int32_t place; // in a vector
+    float value;        // what it is multiplied with there
+  };
+
   struct Lists {
-    std::vector<index_t> begins;
-    AlignedBuffer<std::int32_t> places;
-    AlignedBuffer<float> values;
-
-    void resize(index_t n_elements) {
-      places.resize_discard(n_elements);
-      values.resize_discard(n_elements);
-    }
+    std::vector<index_t> begins, ends;
+    AlignedBuffer<Element> elements;
 
     // Calls use(k, sum, thread) for the sum of every list k over x.
     template <class Use> void for_sums(const std::vector<double>& x, int threads, const Use& use) {
-      const index_t n_lists = static_cast<index_t>(begins.size()) - 1;
+      const auto n_lists = static_cast<index_t>(ends.size());
       const auto first_of = [&](index_t share) {
         const index_t element = share * begins.back() / kShares;
         return std::lower_bound(begins.begin(), begins.end() - 1, element) - begins.begin();
@@ -106,81 +115,136 @@ class FaceMatrix<Rows> {
     }
 
     double sum(index_t k, const double* x) const {
-      const index_t end = begins[k + 1];
-      double sums[4] = {};
-      index_t e = begins[k];
-      for (; e + 4 <= end; e += 4)
-        for (int u = 0; u < 4; ++u)
-          sums[u] += static_cast<double>(values[e + u]) * x[places[e + u]];
-      for (; e < end; ++e) sums[0] += static_cast<double>(values[e]) * x[places[e]];
-      return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+      return sum_of(begins[k], ends[k], [&](index_t e) {
+        return static_cast<double>(elements[e].value) * x[elements[e].place];
+      });
     }
   };
 
-  template <class Poll> bool number_features(std::span<const index_t> samples, const Poll& poll) {
-    count_.assign(number_.size(), 0);
-    double largest = 0.0;
-    for (const index_t i : samples) {
-      if (poll()) return false;
-      rows_.for_elements(i, [&](index_t j, double x) {
-        ++count_[j];
-        largest = std::max(largest, std::abs(x));
-      });
+  // Some of the samples, and what a thread finds in them.
+  struct Part {
+    std::size_t begin = 0, end = 0;
+    std::vector<std::int32_t> count; // by feature
+    std::vector<index_t> next;       // place of an element, by number of its feature
+    double largest = 0.0;            // magnitude of a value
+  };
+
+  // Every part counts all features.
+  void divide_samples() {
+    const double n_elements = kElementsOfRow * static_cast<double>(samples_.size());
+    const bool is_worth_it = static_cast<double>(number_.size()) <= n_elements;
+    const int threads = thread_count_for(requested_threads_, kWorkOfElement * n_elements);
+    parts_.resize(is_worth_it ? static_cast<std::size_t>(threads) : 1);
+    for (std::size_t p = 0; p < parts_.size(); ++p) {
+      parts_[p].begin = p * samples_.size() / parts_.size();
+      parts_[p].end = (p + 1) * samples_.size() / parts_.size();
     }
-    largest_ = largest;
-    std::fill(number_.begin(), number_.end(), kAlone);
-    by_feature_.begins.assign(1, 0);
-    for (const index_t j : by_falling_count(count_)) {
-      if (count_[j] < 2) break;
-      number_[j] = static_cast<std::int32_t>(by_feature_.begins.size()) - 1;
-      by_feature_.begins.push_back(by_feature_.begins.back() + count_[j]);
-    }
-    w_.resize(by_feature_.begins.size() - 1);
-    return true;
+    by_row_.begins.resize(samples_.size() + 1);
+    by_row_.ends.resize(samples_.size());
+    diagonal_.resize(samples_.size());
   }
 
-  template <class Poll> bool copy(std::span<const index_t> samples, const Poll& poll) {
-    diagonal_.assign(samples.size(), 0.0);
-    by_row_.begins.assign(1, 0);
-    by_row_.resize(by_feature_.begins.back());
-    index_t e = 0;
-    for (std::size_t t = 0; t < samples.size(); ++t) {
-      if (poll()) return false;
-      rows_.for_elements(samples[t], [&](index_t j, double x) {
-        if (number_[j] == kAlone) {
-          diagonal_[t] += x * x;
+  // Calls work(part, poll_row) for every part, on a thread each; returns whether poll_row(), to be
+  // called for every row, was never true.
+  template <class Poll, class Work> bool for_parts(const Poll& poll, const Work& work) {
+    const auto n_parts = static_cast<index_t>(parts_.size());
+    std::atomic<bool> is_late{false};
+    parallel_for(n_parts, static_cast<int>(n_parts), [&](index_t p, int thread) {
+      work(parts_[p], [&] {
+        if (thread == 0 && poll()) is_late.store(true, std::memory_order_relaxed);
+        return is_late.load(std::memory_order_relaxed);
+      });
+    });
+    return !is_late;
+  }
+
+  // by_row_.ends becomes the number of elements of every row.
+  template <class Poll> void count(Part& part, const Poll& poll_row) {
+    part.count.assign(number_.size(), 0);
+    part.largest = 0.0;
+    for (std::size_t t = part.begin; t < part.end; ++t) {
+      if (poll_row()) return;
+      by_row_.ends[t] = 0;
+      rows_.for_elements(samples_[t], [&](index_t j, double x) {
+        ++part.count[j];
+        ++by_row_.ends[t];
+        part.largest = std::max(part.largest, std::abs(x));
+      });
+    }
+  }
+
+  void number_features() {
+    features_.clear();
+    count_.clear();
+    std::fill(number_.begin(), number_.end(), kAlone);
+    for (std::size_t j = 0; j < number_.size(); ++j) {
+      index_t n = 0;
+      for (const Part& part : parts_) n += part.count[j];
+      if (n < 2) continue;
+      features_.push_back(static_cast<index_t>(j));
+      count_.push_back(n);
+    }
+    for (Part& part : parts_) part.next.resize(features_.size());
+    w_.resize(features_.size());
+    by_feature_.ends.resize(features_.size());
+    by_feature_.begins.assign(1, 0);
+    for (const index_t k : by_falling_count(count_)) {
+      const index_t j = features_[k], number = std::ssize(by_feature_.begins) - 1;
+      number_[j] = static_cast<std::int32_t>(number);
+      index_t place = by_feature_.begins.back();
+      for (Part& part : parts_) {
+        part.next[number] = place;
+        place += part.count[j];
+      }
+      by_feature_.ends[number] = place;
+      by_feature_.begins.push_back(place);
+    }
+    by_feature_.elements.resize_discard(by_feature_.begins.back());
+  }
+
+  // Where every row begins, with room for all of its elements.
+  void place_rows() {
+    index_t place = 0;
+    for (std::size_t t = 0; t < samples_.size(); ++t) {
+      by_row_.begins[t] = place;
+      place += by_row_.ends[t];
+    }
+    by_row_.begins.back() = place;
+    by_row_.elements.resize_discard(place);
+    double largest = 0.0;
+    for (const Part& part : parts_) largest = std::max(largest, part.largest);
+    scale_ = std::min(1.0 / largest, std::numeric_limits<double>::max());
+    square_of_unit_ = 1.0 / scale_ / scale_;
+  }
+
+  template <class Poll> void copy(Part& part, const Poll& poll_row) {
+    for (std::size_t t = part.begin; t < part.end; ++t) {
+      if (poll_row()) return;
+      Element* to = by_row_.elements.data() + by_row_.begins[t];
+      double alone = 0.0;
+      rows_.for_elements(samples_[t], [&](index_t j, double x) {
+        const std::int32_t number = number_[j];
+        if (number == kAlone) {
+          alone += x * x;
         } else {
-          by_row_.places[e] = number_[j];
-          by_row_.values[e++] = static_cast<float>(x / largest_);
+          const auto value = static_cast<float>(x * scale_);
+          *to++ = {number, value};
+          by_feature_.elements[part.next[number]++] = {static_cast<std::int32_t>(t), value};
         }
       });
-      by_row_.begins.push_back(e);
+      by_row_.ends[t] = to - by_row_.elements.data();
+      diagonal_[t] = alone;
     }
-    return true;
   }
-
-  template <class Poll> bool transpose(const Poll& poll) {
-    by_feature_.resize(by_feature_.begins.back());
-    next_.assign(by_feature_.begins.begin(), by_feature_.begins.end() - 1);
-    for (std::size_t t = 0; t < diagonal_.size(); ++t) {
-      if (poll()) return false;
-      for (index_t e = by_row_.begins[t]; e < by_row_.begins[t + 1]; ++e) {
-        const index_t to = next_[by_row_.places[e]]++;
-        by_feature_.places[to] = static_cast<std::int32_t>(t);
-        by_feature_.values[to] = by_row_.values[e];
-      }
-    }
-    return true;
-  }
-
-  static constexpr std::int32_t kAlone = -1;
 
   const Rows& rows_;
+  std::span<const index_t> samples_;
+  std::vector<Part> parts_;
   std::vector<std::int32_t> number_; // of every feature
-  std::vector<index_t> count_, next_;
+  std::vector<index_t> features_, count_;
   Lists by_row_, by_feature_;
   std::vector<double> diagonal_, w_;
-  double largest_ = 0.0; // magnitude of a value
+  double scale_ = 1.0, square_of_unit_ = 1.0; // of the values that are kept
   int requested_threads_;
   int threads_ = 1;
 };
