@@ -67,6 +67,26 @@ def test_values_beyond_float32_scale_as_the_problem_does(scale):
     np.testing.assert_allclose(g, f, atol=2e-3 * abs(f).max())
 
 
+def test_passes_go_on_where_those_over_the_callers_rows_ended():
+    """After 30 passes the samples are copied."""
+    X, y = coupled(6)
+
+    def fit(max_iter=-1):
+        return maxmargin.LinearSVC(loss="hinge", C=1000.0, tol=1e-10, max_iter=max_iter).fit(X, y)
+
+    whole = fit()
+    assert whole.certificate_.converged
+    assert whole.n_iter_ > 30
+    least = whole.certificate_.dual_objective
+    short_of = []
+    for max_iter in (29, 30, 31, 35):
+        with pytest.warns(maxmargin.ConvergenceWarning):
+            capped = fit(max_iter)
+        assert capped.n_iter_ == max_iter
+        short_of.append(abs(capped.certificate_.dual_objective - least))
+    assert short_of == sorted(short_of, reverse=True)
+
+
 def test_threads_change_nothing():
     """Samples of so many elements that threads share them."""
     X, y = coupled(5, n=3000, d=20_000)

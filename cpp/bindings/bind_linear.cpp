@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 namespace maxmargin::bindings {
 namespace {
@@ -60,11 +61,16 @@ void append(const LinearSeparator& separator, std::vector<double>& coef,
   intercept.push_back(separator.b);
 }
 
-py::dict to_dict(const std::vector<LinearSolution>& machines, index_t n_features) {
-  std::vector<double> coef, intercept;
-  coef.reserve(machines.size() * static_cast<std::size_t>(n_features));
-  for (const LinearSolution& machine : machines) append(machine.separator, coef, intercept);
+py::dict to_dict(std::vector<LinearSolution> machines, index_t n_features) {
   py::dict d = outcomes(machines);
+  std::vector<double> coef, intercept;
+  if (machines.size() == 1) { // whose memory may serve
+    coef = std::move(machines.front().separator.w);
+    intercept.push_back(machines.front().separator.b);
+  } else {
+    coef.reserve(machines.size() * static_cast<std::size_t>(n_features));
+    for (const LinearSolution& machine : machines) append(machine.separator, coef, intercept);
+  }
   d["coef"] = to_numpy(std::move(coef), {static_cast<py::ssize_t>(machines.size()), n_features});
   d["intercept"] = to_numpy(std::move(intercept));
   return d;
@@ -93,7 +99,7 @@ py::dict train(const py::object& X, index_t n_tasks, const Array<double>& C,
     const WithoutGil nogil;
     machines = train_linear(view, n_tasks, make, span_of(C), formulation, options, control);
   }
-  return to_dict(machines, n_cols(view));
+  return to_dict(std::move(machines), n_cols(view));
 }
 
 // Task (fold, p) leaves out the samples of the fold; fold -1 leaves out none.

@@ -1,6 +1,7 @@
 #include "solver/coordinate_descent.hpp"
 
 #include "base/error.hpp"
+#include "base/parallel.hpp"
 #include "base/random.hpp"
 #include "solver/dual_descent.hpp"
 #include "solver/dual_state.hpp"
@@ -11,12 +12,14 @@
 #include <cstddef>
 #include <numeric>
 #include <span>
+#include <utility>
 
 namespace maxmargin {
 namespace {
 
 // Conjugate gradient steps at a time.
 constexpr int kFaceSteps = 20;
+constexpr double kWorkOfElement = 2.0; // multiplications that take as long
 constexpr double kLeastCurvature = 1e-200;
 // A further feature this many times as long as the samples would take all that a step can do. (Up
 // to a length of 1 it does so nevertheless: the bias of tiny samples may have far to go.)
@@ -60,7 +63,9 @@ template <class Rows> class LinearDual {
   LinearDual(const Rows& rows, index_t n_features, index_t row_elements,
              const LinearProblem& problem, std::span<const double> start, int threads)
       : state_{rows, {}, {}}, face_(state_, threads), row_elements_(row_elements),
-        n_samples_(n_rows(problem.X)) {
+        n_samples_(n_rows(problem.X)),
+        threads_(thread_count_for(threads, kWorkOfElement * static_cast<double>(row_elements) *
+                                               static_cast<double>(n_samples_))) {
     state_.w.assign(static_cast<std::size_t>(n_features), 0.0);
     place_coordinates(problem, start);
     state_.sum_up();
@@ -77,6 +82,7 @@ template <class Rows> class LinearDual {
   void fetch_place(index_t k) const { __builtin_prefetch(&state_.coordinates[k]); }
   void fetch(index_t k) const { state_.rows.fetch(state_.coordinates[k].sample); }
 
+  int threads_to_look() const { return threads_; }
   Standing look_at(index_t k) const {
     const DualCoordinate& c = state_.coordinates[k];
     const double u = state_.residual(c);
@@ -113,15 +119,17 @@ template <class Rows> class LinearDual {
   }
   void sum_up() { state_.sum_up(); }
 
-  LinearSolution solution(const LinearOutcome& outcome) const {
+  LinearSolution solution(const LinearOutcome& outcome) && {
     std::vector<double> beta(static_cast<std::size_t>(n_samples_), 0.0);
     for (const DualCoordinate& c : state_.coordinates) beta[c.sample] = c.beta;
-    return {outcome, {state_.w, state_.bias()}, std::move(beta)};
+    return {outcome, {std::move(state_.w), state_.bias()}, std::move(beta)};
   }
 
  private:
   void place_coordinates(const LinearProblem& problem, std::span<const double> start) {
     std::vector<double> square_norms;
+    square_norms.reserve(static_cast<std::size_t>(n_samples_));
+    state_.coordinates.reserve(static_cast<std::size_t>(n_samples_));
     for (index_t i = 0; i < n_samples_; ++i) {
       if (problem.C[i] == 0.0) continue;
       DualCoordinate c(problem, i);
@@ -166,20 +174,26 @@ template <class Rows> class LinearDual {
   FaceDescent<Rows> face_;
   index_t row_elements_;
   index_t n_samples_;
+  int threads_;
   bool has_rounds_ = false; // that keep the bias near its last value
   double bias_ridge_ = 0.0; // of its penalty, ridge / 2 b^2
 };
+
+template <class Rows>
+LinearSolution solve(const Rows& rows, index_t n_features, index_t row_elements,
+                     const LinearProblem& problem, const LinearOptions& options, Control& control) {
+  TimeLimit time(options.time_limit, control);
+  LinearDual dual(rows, n_features, row_elements, problem, options.start, options.threads);
+  const LinearOutcome outcome = DualDescent(dual, options, time).run();
+  return std::move(dual).solution(outcome);
+}
 
 } // namespace
 
 LinearSolution solve_coordinate_descent(const CompactSamples& samples, const LinearProblem& problem,
                                         const LinearOptions& options, Control& control) {
-  TimeLimit time(options.time_limit, control);
   LinearSolution solution = samples.visit([&](const auto& rows) {
-    LinearDual dual(rows, samples.n_features(), samples.row_elements(), problem, options.start,
-                    options.threads);
-    const LinearOutcome outcome = DualDescent(dual, options, time).run();
-    return dual.solution(outcome);
+    return solve(rows, samples.n_features(), samples.row_elements(), problem, options, control);
   });
   solution.separator.w = samples.original(solution.separator.w);
   return solution;
@@ -187,8 +201,12 @@ LinearSolution solve_coordinate_descent(const CompactSamples& samples, const Lin
 
 LinearSolution solve_coordinate_descent(const LinearProblem& problem, const LinearOptions& options,
                                         Control& control) {
-  return solve_coordinate_descent(CompactSamples(problem.X, options.threads), problem, options,
-                                  control);
+  return std::visit(
+      [&](const auto& X) {
+        const index_t row_elements = n_stored(X) / std::max<index_t>(1, X.rows);
+        return solve(rows_of(X), X.cols, row_elements, problem, options, control);
+      },
+      problem.X);
 }
 
 } // namespace maxmargin

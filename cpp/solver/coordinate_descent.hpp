@@ -24,7 +24,7 @@ namespace maxmargin {
 LinearSolution solve_coordinate_descent(const CompactSamples& samples, const LinearProblem& problem,
                                         const LinearOptions& options, Control& control);
 
-// Likewise, with samples compacted for this problem alone.
+// Likewise, reading the samples where the problem has them.
 LinearSolution solve_coordinate_descent(const LinearProblem& problem, const LinearOptions& options,
                                         Control& control);
 

@@ -75,6 +75,8 @@ template <class Rows> class JointDual {
   void fetch_place(index_t k) const { __builtin_prefetch(&samples_[k]); }
   void fetch(index_t k) const { rows_.fetch(samples_[k]); }
 
+  int threads_to_look() const { return 1; } // who share gradient_
+
   // gradient_ becomes f_m + [m != y_i], the dual objective's slope along beta_i^m.
   Standing look_at(index_t k) {
     const index_t i = samples_[k];

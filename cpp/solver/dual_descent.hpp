@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/error.hpp"
+#include "base/parallel.hpp"
 #include "data/sample_rows.hpp"
 #include "solver/linear_problem.hpp"
 #include "solver/lost_passes.hpp"
@@ -8,14 +9,14 @@
 #include "solver/turns.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <limits>
 #include <span>
+#include <vector>
 
 namespace maxmargin {
-
-inline constexpr index_t kDefaultPasses = 10000; // max_iter = -1
 
 // Passes of coordinate descent over a dual whose gap is a sum over its coordinates, each a variable
 // or a block of variables. A pass takes them in a new random order and minimises over one after the
@@ -32,6 +33,7 @@ inline constexpr index_t kDefaultPasses = 10000; // max_iter = -1
 //   row_elements()          read to look at one of them, on the average
 //   fetch_place(k)          fetches what tells where the row of k lies
 //   fetch(k)                fetches that row
+//   threads_to_look()       that may look at coordinates side by side
 //   look_at(k)              how k stands to its optimality condition: its `gap`, its `violation`
 //                           (<= 0: it need not move), is_at_rest() and rests_beyond(distance)
 //   move(k, standing)       minimises over k; returns by how much the dual objective falls
@@ -72,6 +74,18 @@ template <class Dual> class DualDescent {
     double decrease = 0.0;  // of the dual objective
     double violation = 0.0; // the greatest
   };
+
+  // Of the coordinates in the objectives, added up in the same order whichever thread does it.
+  struct Share {
+    double losses = 0.0, conjugates = 0.0, gap = 0.0;
+
+    void add(const Share& other) {
+      losses += other.losses;
+      conjugates += other.conjugates;
+      gap += other.gap;
+    }
+  };
+  static constexpr index_t kShares = 32;
 
   StopReason make_passes() {
     const index_t max_iter = options_.max_iter < 0 ? kDefaultPasses : options_.max_iter;
@@ -124,25 +138,37 @@ template <class Dual> class DualDescent {
       dual_.sum_up();
       summed_at_ = turns_.n_passes();
     }
-    double losses = 0.0, conjugates = 0.0;
-    gap_ = 0.0;
+    Share all;
+    is_active_.resize(static_cast<std::size_t>(dual_.size()));
+    must_move_.resize(is_active_.size());
+    std::array<Share, kShares> shares;
+    parallel_for(kShares, dual_.threads_to_look(),
+                 [&](index_t s, int thread) { shares[s] = look_at_share(s, thread); });
+    for (const Share& share : shares) all.add(share);
     turns_.choose_anew();
-    for (index_t k = 0, n = dual_.size(); k < n; ++k) {
-      is_late();
-      if (k + static_cast<index_t>(kRowsAhead) < n)
-        dual_.fetch(k + static_cast<index_t>(kRowsAhead));
-      const auto standing = dual_.look_at(k);
-      losses += dual_.loss(k, standing);
-      conjugates += dual_.conjugate(k);
-      gap_ += standing.gap;
-      turns_.choose(k, !standing.rests_beyond(shrink_above_), standing.violation > 0.0);
-    }
+    for (index_t k = 0; k < dual_.size(); ++k) turns_.choose(k, is_active_[k], must_move_[k]);
     const double penalty = dual_.penalty();
-    primal_ = penalty + losses;
-    objective_ = penalty + conjugates;
+    gap_ = all.gap;
+    primal_ = penalty + all.losses;
+    objective_ = penalty + all.conjugates;
     if (!std::isfinite(primal_) || !std::isfinite(gap_))
       throw NumericError("the objective overflows");
     return gap_ <= options_.tol * primal_;
+  }
+
+  Share look_at_share(index_t s, int thread) {
+    Share share;
+    const index_t end = (s + 1) * dual_.size() / kShares;
+    for (index_t k = s * dual_.size() / kShares; k < end; ++k) {
+      if (thread == 0) is_late();
+      if (k + static_cast<index_t>(kRowsAhead) < end)
+        dual_.fetch(k + static_cast<index_t>(kRowsAhead));
+      const auto standing = dual_.look_at(k);
+      share.add({dual_.loss(k, standing), dual_.conjugate(k), standing.gap});
+      is_active_[k] = !standing.rests_beyond(shrink_above_);
+      must_move_[k] = standing.violation > 0.0;
+    }
+    return share;
   }
 
   StopReason last_check(StopReason reason) { return check() ? StopReason::converged : reason; }
@@ -166,6 +192,7 @@ template <class Dual> class DualDescent {
   // As last evaluated; the (dual) objective is also kept up to date by the passes.
   double gap_ = 1.0, primal_ = 1.0, objective_ = 0.0;
   double overshoot_ = kFirstOvershoot;
+  std::vector<char> is_active_, must_move_;
   double shrink_above_ = std::numeric_limits<double>::infinity();
   index_t summed_at_ = 0;
 };

@@ -49,6 +49,8 @@ struct LinearProblem {
   double intercept_scaling = 1.0;
 };
 
+inline constexpr index_t kDefaultPasses = 10000; // of a dual descent
+
 struct LinearOptions {
   double tol = 1e-4;     // of duality gap / primal objective
   index_t max_iter = -1; // of the solver's own kind; -1 is its default

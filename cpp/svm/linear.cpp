@@ -38,10 +38,22 @@ constexpr double kJointSteps = 20.0; // about as many as it takes
 
 constexpr index_t kFewPasses = 10;
 
+// To copy sparse samples takes as long as such passes over the copy save, with room for the weights
+// of features that none of them has.
+constexpr index_t kPassesAsGiven = 30;
+constexpr index_t kElementsPerWeight = 2;
+
 // Whether a solver has ended before its goal, and not because the caller wanted it to.
 bool gave_up(const LinearOutcome& outcome, const LinearOptions& options) {
   return outcome.stop_reason == StopReason::stalled ||
          (outcome.stop_reason == StopReason::max_iter && options.max_iter < 0);
+}
+
+// What is left to do where `before` has ended: it may go on from there, in the time that is left.
+template <class Solution> LinearOptions rest_of(LinearOptions options, const Solution& before) {
+  options.start = before.beta;
+  options.time_limit = std::max(0.0, options.time_limit - before.seconds);
+  return options;
 }
 
 LinearSeparator& separators_of(LinearSolution& solution) {
@@ -78,19 +90,23 @@ template <class Solution> Solution joined(Solution first, Solution second, doubl
 //   few features, mostly zero,
 //     losses not squared          dual coordinate descent before it, where a step is much dearer
 //   more features, dense          dual coordinate descent, then steps
-//   else                          dual coordinate descent
+//   else                          dual coordinate descent; where one machine alone reads sparse
+//                                 samples, as they are given, until passes are many
 //
 // Where Newton's method gives up, the interior point method has its turn if losses are not squared,
 // and then dual coordinate descent goes on from there. Proximal Newton's has no such second:
 // coordinate descent on the features lags far behind it.
 class Solver {
  public:
-  Solver(const MatrixView& X, const LinearFormulation& formulation, int threads)
+  Solver(const MatrixView& X, const LinearFormulation& formulation, bool is_for_one, int threads)
       : has_few_features_(n_cols(X) <= kFewFeatures && n_rows(X) >= n_cols(X)),
         is_squared_(is_squared(formulation.loss)), X_(X) {
     if (has_few_features_) copy_if_mostly_zero(threads);
     if (formulation.penalty == Penalty::l1) {
       if (!has_few_features_) columns_.emplace(X_);
+    } else if (!has_few_features_ && is_for_one && is_sparse(X_) &&
+               n_cols(X_) * kElementsPerWeight <= n_stored(X_)) {
+      reads_as_given_ = true;
     } else if (!has_few_features_) {
       samples_.emplace(X_, threads);
       if (!samples_->is_sparse() && n_cols(X) <= kMostFeatures && n_rows(X) >= n_cols(X))
@@ -108,18 +124,16 @@ class Solver {
                        Control& control) const {
     if (columns_) return solve_l1_coordinate_descent(*columns_, problem, options, control);
     if (problem.penalty == Penalty::l1) return solve_l1_newton(problem, options, control);
-    if (!samples_) return solve_second_order(problem, options, control);
+    if (!samples_ && !reads_as_given_) return solve_second_order(problem, options, control);
     // The least value 0 leaves no room for a relative gap.
     if (const auto trivial = solve_without_weights(problem)) return *trivial;
+    if (reads_as_given_) return solve_as_given(problem, options, control);
     const bool has_second = passes_to_try_ && options.max_iter < 0;
     LinearOptions first = options;
     if (has_second) first.max_iter = *passes_to_try_;
     LinearSolution solution = solve_coordinate_descent(*samples_, problem, first, control);
     if (!has_second || !gave_up(solution, options)) return solution;
-    LinearOptions rest = options;
-    rest.start = solution.beta;
-    rest.time_limit = std::max(0.0, options.time_limit - solution.seconds);
-    LinearSolution second = solve_by_steps(problem, rest, control);
+    LinearSolution second = solve_by_steps(problem, rest_of(options, solution), control);
     return joined(std::move(solution), std::move(second), options.tol);
   }
 
@@ -148,9 +162,7 @@ class Solver {
       return solve_interior_point(problem, options, control);
     LinearSolution solution = solve_primal_newton(problem, options, control);
     if (is_squared_ || !gave_up(solution, options)) return solution;
-    LinearOptions rest = options;
-    rest.time_limit = std::max(0.0, options.time_limit - solution.seconds);
-    LinearSolution second = solve_interior_point(problem, rest, control);
+    LinearSolution second = solve_interior_point(problem, rest_of(options, solution), control);
     return joined(std::move(solution), std::move(second), options.tol);
   }
 
@@ -159,10 +171,24 @@ class Solver {
                                     Control& control) const {
     LinearSolution solution = solve_by_steps(problem, options, control);
     if (!gave_up(solution, options)) return solution;
-    LinearOptions rest = options;
-    rest.start = solution.beta;
-    rest.time_limit = std::max(0.0, options.time_limit - solution.seconds);
-    LinearSolution second = solve_coordinate_descent(problem, rest, control);
+    LinearSolution second = solve_coordinate_descent(CompactSamples(problem.X, options.threads),
+                                                     problem, rest_of(options, solution), control);
+    return joined(std::move(solution), std::move(second), options.tol);
+  }
+
+  LinearSolution solve_as_given(const LinearProblem& problem, const LinearOptions& options,
+                                Control& control) const {
+    const index_t most_passes = options.max_iter < 0 ? kDefaultPasses : options.max_iter;
+    LinearOptions first = options;
+    first.max_iter = std::min(most_passes, kPassesAsGiven);
+    LinearSolution solution = solve_coordinate_descent(problem, first, control);
+    if (solution.stop_reason != StopReason::max_iter || first.max_iter == most_passes)
+      return solution;
+    LinearOptions rest = rest_of(options, solution);
+    rest.max_iter = most_passes - solution.n_iter;
+    LinearSolution second = solve_coordinate_descent(CompactSamples(problem.X, options.threads),
+                                                     problem, rest, control);
+    second.n_iter += solution.n_iter;
     return joined(std::move(solution), std::move(second), options.tol);
   }
 
@@ -171,6 +197,7 @@ class Solver {
   MatrixView X_;
   std::variant<std::monostate, SparseCopy<float>, SparseCopy<double>> copy_;
   std::optional<index_t> passes_to_try_; // where a second-order method follows
+  bool reads_as_given_ = false;          // at first
   std::optional<CompactSamples> samples_;
   std::optional<Columns> columns_;
 };
@@ -191,9 +218,7 @@ JointSolution solve_joint(const CompactSamples& samples, const JointProblem& pro
   if (has_few_weights) first.max_iter = joint_passes_to_try(n_rows(problem.X), n_weights);
   JointSolution solution = solve_crammer_singer(samples, problem, first, control);
   if (!has_few_weights || !gave_up(solution, options)) return solution;
-  LinearOptions rest = options;
-  rest.time_limit = std::max(0.0, options.time_limit - solution.seconds);
-  JointSolution second = solve_joint_interior_point(problem, rest, control);
+  JointSolution second = solve_joint_interior_point(problem, rest_of(options, solution), control);
   return joined(std::move(solution), std::move(second), options.tol);
 }
 
@@ -225,7 +250,7 @@ std::vector<LinearSolution> train_linear(const MatrixView& X, index_t n_tasks,
                                          const LinearOptions& options, Control& control) {
   const std::size_t n_penalties = C.size();
   std::vector<LinearSolution> solutions(static_cast<std::size_t>(n_tasks) * n_penalties);
-  const Solver solver(X, formulation, options.threads);
+  const Solver solver(X, formulation, n_tasks * std::ssize(C) == 1, options.threads);
   parallel_for(n_tasks, threads_for(X, n_tasks, options), [&](index_t t, int) {
     const LinearTask task = make(t);
     const auto solve = [&](std::span<const double> upper, std::span<const double> start) {
