@@ -43,6 +43,8 @@ template <Real T> class KernelMatrix {
   void set_ridge(std::vector<double> ridge);
 
   index_t size() const { return is_twofold() ? 2 * n_columns() : n_columns(); }
+  // Those of which a row has values of its own.
+  index_t n_columns() const { return rows().size(); }
   int threads() const { return threads_; }
   // Whether computing a value again costs more than fetching it from main memory.
   bool is_dear() const { return rows().products_per_value() >= kCheapProducts; }
@@ -94,7 +96,6 @@ template <Real T> class KernelMatrix {
   static constexpr double kCheapProducts = 32.0;
 
   KernelRows<T>& rows() const { return restricted_ ? *restricted_ : *all_; }
-  index_t n_columns() const { return rows().size(); }
   bool is_twofold() const { return fold_ == Fold::twofold && !restricted_; }
   const std::vector<double>& ridge() const { return restricted_ ? restricted_ridge_ : all_ridge_; }
   std::vector<index_t> single(std::span<const index_t> columns) const;

@@ -54,7 +54,8 @@ template <Real T> class BlockSmo {
   BlockSmo(const DualProblem& problem, KernelMatrix<T>& kernel, const SolverOptions& options,
            Control& control, ExactSums* exact)
       : problem_(problem), kernel_(kernel), options_(options), control_(control), state_(problem),
-        shrinker_(state_, kernel), working_set_(problem.size(), kernel.is_dear()),
+        shrinker_(state_, kernel),
+        working_set_(problem.size(), kernel.n_columns(), kernel.is_dear()),
         max_iter_(options.max_iter >= 0 ? options.max_iter : default_max_iter(problem.size())),
         in_one_block_(state_.n <= kLargestOneBlock || kernel.stored() != nullptr) {
     if (exact != nullptr) refinement_.emplace(*exact);

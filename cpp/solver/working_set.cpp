@@ -8,10 +8,10 @@
 namespace maxmargin {
 namespace {
 
-// The square block may have this many values for every variable of the problem: as many as some
-// hundred of its rows. Where values are dear, so are the rows that smaller blocks would ask for.
-constexpr double kBlockValuesPerVariable = 512.0;
-constexpr double kDearBlockValuesPerVariable = 1024.0;
+// The square block may have as many values as so many kernel rows. Where values are dear, so are
+// the rows that smaller blocks would ask for.
+constexpr double kRowsPerBlock = 512.0;
+constexpr double kDearRowsPerBlock = 1024.0;
 
 // Variables looked through at a time, between which the thresholds rise.
 constexpr index_t kChunk = 1024;
@@ -21,12 +21,11 @@ constexpr std::size_t kSlack = 64;
 
 } // namespace
 
-WorkingSet::WorkingSet(index_t n_variables, bool has_dear_values)
+WorkingSet::WorkingSet(index_t n_variables, index_t row_values, bool has_dear_values)
     : usual_size_(has_dear_values ? 512 : 256),
       largest_size_(std::clamp<index_t>(
-          static_cast<index_t>(
-              std::sqrt((has_dear_values ? kDearBlockValuesPerVariable : kBlockValuesPerVariable) *
-                        static_cast<double>(n_variables))),
+          static_cast<index_t>(std::sqrt((has_dear_values ? kDearRowsPerBlock : kRowsPerBlock) *
+                                         static_cast<double>(row_values))),
           2048, 8192)),
       is_chosen_(static_cast<std::size_t>(n_variables), 0) {}
 

@@ -12,13 +12,12 @@ namespace maxmargin {
 //
 // The block begins small and doubles: the first sets are nearly arbitrary, and problems with few
 // support vectors never need a large one. It outgrows its usual size only when free variables crowd
-// it, and then so far that its square kernel block takes a few kilobytes for every variable of the
-// problem.
+// it, and then so far that its square kernel block takes as long as some hundred kernel rows.
 class WorkingSet {
  public:
   // Blocks of 256 serve where kernel values are cheap; where they are dear, larger ones, which ask
-  // for fewer rows.
-  WorkingSet(index_t n_variables, bool has_dear_values);
+  // for fewer rows, of so many values each.
+  WorkingSet(index_t n_variables, index_t row_values, bool has_dear_values);
 
   // The next set, ascending, and never empty while `ends` tells of a violation.
   const std::vector<index_t>& select(const SolverState& state, const Ends& ends);
