@@ -288,9 +288,10 @@ def test_limits_leave_a_usable_machine(loss, method):
 @pytest.mark.parametrize(("loss", "method"), SOLVERS)
 def test_a_callback_ends_a_fit(loss, method):
     X, y = noisy(3000, 10, seed=15)
-    X, y = np.tile(X, (100, 5)), np.tile(y, 100)  # enough for several looks at the callback
+    y = targets(loss, X, y)
+    X, y = np.tile(X, (25, 40)), np.tile(y, 25)  # enough for several looks at the callback
     with pytest.raises(_core.Cancelled):
-        fit(X, y, 1.0, loss, method=method, tol=1e-14, callback=lambda _: True)
+        fit(X, y, 1.0, loss, epsilon=1.0, method=method, tol=1e-14, callback=lambda _: True)
 
 
 @pytest.mark.parametrize(("loss", "method"), SOLVERS)
