@@ -52,7 +52,9 @@ DETAILS = {
         "Linear machines",
         "Seconds of LinearSVC to a relative duality gap of tol, and of a peer at the largest "
         "tolerance at which its primal objective, recomputed in float64, is within 1e-4 of that; ! "
-        "marks a peer that never gets there.",
+        "marks a peer that never gets there. Ours and scikit-learn's begin with the arrays of the "
+        "caller. LIBLINEAR's begin when its package has brought them into its own form, which is "
+        "timed beside them.",
         linear.table,
     ),
     "perceptron": Detail(

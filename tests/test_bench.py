@@ -179,6 +179,7 @@ def test_linear_machines_are_compared_at_equal_objectives(bench, monkeypatch, tm
     (result,) = json.loads(file.read_text())["results"]
     ours, theirs = result["libraries"]["maxmargin"], result["libraries"]["liblinear"]
     assert theirs["is_equal"]
+    assert theirs["form_seconds"] > 0.0
     assert ours["objective"] <= theirs["objective"] * (1 + 1e-4)
     assert theirs["objective"] <= ours["objective"] * (1 + 1e-4)
 
