@@ -40,7 +40,7 @@ constexpr index_t kFewPasses = 10;
 
 // To copy sparse samples takes as long as such passes over the copy save, with room for the weights
 // of features that none of them has.
-constexpr index_t kPassesAsGiven = 30;
+constexpr index_t kPassesAsGiven = 50;
 constexpr index_t kElementsPerWeight = 2;
 
 // Whether a solver has ended before its goal, and not because the caller wanted it to.
