@@ -243,6 +243,7 @@ def test_a_changed_model_is_seen():
     model._dual_coef = right * 0.9
     again = diagnostics.certificate(model, X, y)
     assert not again.converged
+    assert ", not converged\n" in str(again)  # but the fit had
     assert again.kkt_violation > 1e-2
     for infeasible in (right * 1.1, right + np.eye(1, right.shape[1]) * 1e-4 * right[0, 0]):
         model._dual_coef = infeasible

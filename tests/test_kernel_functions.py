@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
-from maxmargin import SVC, NuSVC
+from maxmargin import SVC, KernelPerceptron, NuSVC
+from maxmargin.kernels import RBF, Laplacian
 from oracles import rng, two_classes
 
 
@@ -48,3 +50,20 @@ def test_kernel_functions_of_wrong_form_are_refused():
         SVC(kernel=3).fit(X, y)
     with pytest.raises(ZeroDivisionError):
         SVC(kernel=lambda A, B: 1 / 0).fit(X, y)
+
+
+def test_a_weight_of_samples_may_be_a_column_of_csr():
+    X, y = two_classes()
+    by_column = RBF().weighted(lambda A: A[:, 0])
+    K = by_column(X, X)
+    np.testing.assert_allclose(by_column(sp.csr_matrix(X), sp.csr_matrix(X)), K, rtol=1e-12)
+    dense = SVC(kernel=by_column).fit(X, y)
+    sparse = SVC(kernel=by_column).fit(sp.csr_matrix(X), y)
+    np.testing.assert_array_equal(sparse.predict(sp.csr_matrix(X)), dense.predict(X))
+
+
+def test_kernels_that_a_kernel_perceptron_does_not_take_are_named():
+    X, y = two_classes()
+    for kernel in (RBF() + Laplacian(), lambda A, B: A @ B.T, "precomputed"):
+        with pytest.raises(ValueError, match="not made of featurewise ones and others"):
+            KernelPerceptron(kernel=kernel).fit(X, y)

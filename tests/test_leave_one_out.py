@@ -234,3 +234,14 @@ def test_what_the_bounds_refuse():
     for model in (SVC(loss="squared_hinge"), SVC(C=np.inf, gamma=100.0)):
         with pytest.raises(ValueError, match="hinge loss"):
             diagnostics.leave_one_out_bound(model.fit(X, y), X, y)
+
+
+@pytest.mark.parametrize("make", [SVC, NuSVC])
+def test_the_weights_of_the_fit_must_be_given(make):
+    X, y = two_classes()
+    weight = np.where(np.arange(len(y)) % 3 == 0, 2.5, 1.0)
+    model = make().fit(X, y, sample_weight=weight)
+    for ask in (diagnostics.leave_one_out_margins, diagnostics.radius_margin_bound):
+        with pytest.raises(ValueError, match=r"sample_weight must be that of the fit: sample \d+"):
+            ask(model, X, y)
+    assert np.isfinite(diagnostics.leave_one_out_margins(model, X, y, weight)).all()

@@ -237,6 +237,7 @@ template <class View, class Task> class Trainer {
     } else if (options_.follows_loss) {
       f_.settle_all();
       measure = loss_ + n * (penalty.l2 / 2.0 * f_.squared_norm() + penalty.l1 * f_.l1_norm());
+      require_finite(measure);
     }
     reader_.note_measure(measure / std::max(1.0, n));
     return {mistakes_, measure, is_last};

@@ -78,7 +78,7 @@ class Certificate:
         return self.duality_gap / max(1.0, abs(self.primal_objective))
 
     def __str__(self) -> str:
-        state = "converged" if self.converged else f"not converged ({self.stop_reason})"
+        state = _state_of(self.converged, self.stop_reason)
         requests = self.cache_hits + self.cache_misses
         hits = counted(self.cache_hits, "cache hit")
         share = f" ({self.cache_hits / requests:.0%} of requests)" if requests > 0 else ""
@@ -141,7 +141,7 @@ class LinearCertificate:
     machines: tuple[LinearCertificate, ...] = field(default=(), repr=False)
 
     def __str__(self) -> str:
-        state = "converged" if self.converged else f"not converged ({self.stop_reason})"
+        state = _state_of(self.converged, self.stop_reason)
         lines = [
             f"primal objective  {_nine_digits(self.primal_objective)}",
             f"dual objective    {_nine_digits(self.dual_objective)}",
@@ -152,6 +152,13 @@ class LinearCertificate:
         if self.machines:
             lines.insert(0, f"machines          {len(self.machines)}, one for each class")
         return "\n".join(lines)
+
+
+def _state_of(converged: bool, stop_reason: str) -> str:
+    """Tell whether it has converged; one recomputed on other data may not, where the fit had."""
+    if converged:
+        return "converged"
+    return "not converged" if stop_reason == "converged" else f"not converged ({stop_reason})"
 
 
 def _nine_digits(value: float) -> str:

@@ -111,12 +111,11 @@ def check_kernel(
     if may_be_given and callable(kernel) and not is_class:
         return KernelParams("callable", function=kernel)
     names = ", ".join(map(repr, choices))
-    callables = " or a callable" if may_be_given else ""
+    objects = "one of maxmargin.kernels or a callable"
+    if not may_be_given:
+        objects = "or one of maxmargin.kernels, which is not made of featurewise ones and others"
     hint = f": pass an instance, {kernel.__name__}(...)" if is_class else ""
-    raise ValueError(
-        f"kernel must be one of {names}, one of maxmargin.kernels{callables}, got "
-        f"{shown(kernel)}{hint}"
-    )
+    raise ValueError(f"kernel must be one of {names}, {objects}, got {shown(kernel)}{hint}")
 
 
 def _check_unset(kernel: Any, numbers: dict[str, Any]) -> None:

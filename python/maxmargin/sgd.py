@@ -271,6 +271,11 @@ class SGDClassifier(OnlineLinear):
         vars(self).pop("objective_", None)
         if "objective" in result:
             self.objective_: NDArray[np.float64] = result["objective"]
+            at_zero = math.inf if self.loss == "perceptron" else _mean_weight(examples)
+            is_worse = bool((self.objective_ > at_zero).any())
+            # Passes that have not stalled may still bring the hinge, whose slope is bounded, down.
+            self._has_diverged = is_worse and (self.converged_ or self.loss == "squared_hinge")
+            self.converged_ = self.converged_ and not is_worse
 
     def _evaluate(
         self, examples: Examples, settings: Settings, result: dict[str, Any]
@@ -286,18 +291,33 @@ class SGDClassifier(OnlineLinear):
             intercept,
             examples.settings_of(settings),
         )
+        if not np.isfinite(objective).all():
+            raise ValueError(self._overflow_message("the objective overflows"))
         return {"objective": objective}
 
     def _warn(self, settings: Settings) -> None:
         if self.converged_ or settings["tol"] is None:
             return
+        if self._has_diverged:
+            fault = (
+                f"is no better than weights of 0: its objective is {self.objective_.max():.4g}. "
+                f"Take {_SHORTER_STEPS}."
+            )
+        else:
+            fault = (
+                f"did not converge: the objective still fell by more than tol={settings['tol']:g} "
+                f"in the last of {counted(settings['max_iter'], 'pass', 'passes')}. Increase "
+                "max_iter."
+            )
         warnings.warn(
-            f"{type(self).__name__} did not converge: the objective still fell by more than "
-            f"tol={settings['tol']:g} in the last of "
-            f"{counted(settings['max_iter'], 'pass', 'passes')}. Increase max_iter.",
-            compatible(ConvergenceWarning),
-            stacklevel=3,
+            f"{type(self).__name__} {fault}", compatible(ConvergenceWarning), stacklevel=3
         )
+
+    def _overflow_message(self, what: str) -> str:
+        return super()._overflow_message(what).replace("shorter steps", _SHORTER_STEPS)
+
+
+_SHORTER_STEPS = "shorter steps, as learning_rate='constant' or 'invscaling' with a small eta0"
 
 
 def _mean_weight(examples: Examples) -> float:

@@ -27,6 +27,7 @@ from maxmargin.svm import SVC, NuSVC
 # Below this share of the mean squared distance from the centre, spans are rounding; so are
 # differences from a bound below this share of it.
 _ROUNDING = 1e-12
+_BEYOND = 1e-6  # a bound by this share of it: not by rounding
 
 
 def leave_one_out_bound(estimator: Any, X: Any, y: Any) -> float:
@@ -108,7 +109,7 @@ def leave_one_out_margins(
        support vector machines", Machine Learning 46 (2002), section 4.
     """
     estimator, fit = _checked_fit(estimator, X, y, "leave_one_out_margins")
-    upper = _upper_bounds(estimator, fit.signs, sample_weight)
+    upper = _upper_bounds(estimator, fit, sample_weight)
     is_support = fit.alpha > 0.0
     reaches = fit.alpha >= upper * (1.0 - _ROUNDING)  # alpha and C_ of a NuSVC are quotients
     is_bounded = is_support & reaches & (not estimator._has_squared_hinge)
@@ -167,7 +168,7 @@ def radius_margin_bound(estimator: Any, X: Any, y: Any, sample_weight: Any = Non
        support vector machines with the RBF kernel", Neural Computation 15 (2003).
     """
     estimator, fit = _checked_fit(estimator, X, y, "radius_margin_bound")
-    upper = _upper_bounds(estimator, fit.signs, sample_weight)
+    upper = _upper_bounds(estimator, fit, sample_weight)
     counts = upper > 0.0
     X = _counted_from_mean(estimator._kernel_params, fit.X, fit.X)
     K = kernel_block(estimator._kernel_params, X, X)
@@ -208,14 +209,20 @@ def _penalty_of(estimator: SVC | NuSVC) -> float:
     return float(estimator.C_[0] if isinstance(estimator, NuSVC) else estimator.C)
 
 
-def _upper_bounds(
-    estimator: Any, signs: NDArray[np.float64], sample_weight: Any
-) -> NDArray[np.float64]:
-    weight = _validation.check_sample_weight(sample_weight, len(signs))
-    codes = (signs > 0.0).astype(np.int64)
-    return _validation.upper_bounds(
+def _upper_bounds(estimator: Any, fit: _Fit, sample_weight: Any) -> NDArray[np.float64]:
+    weight = _validation.check_sample_weight(sample_weight, len(fit.signs))
+    codes = (fit.signs > 0.0).astype(np.int64)
+    upper = _validation.upper_bounds(
         _penalty_of(estimator), estimator.class_weight_, codes, weight, estimator.classes_
     )
+    beyond = np.flatnonzero(fit.alpha > upper * (1.0 + _BEYOND))
+    if len(beyond) > 0 and not estimator._has_squared_hinge:
+        i = beyond[0]
+        raise ValueError(
+            f"sample_weight must be that of the fit: sample {i} has the coefficient "
+            f"{fit.alpha[i]:g}, but C times its weights is {upper[i]:g}"
+        )
+    return upper
 
 
 def _bordered_inverse(K: NDArray[np.float64], ridge: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -62,7 +62,9 @@ def _functional_margin(
         _require_classifier(separator, caller, f"{_CLASSIFIER}, or the weights w")
         values = np.asarray(separator.decision_function(before.transform(X)), dtype=np.float64)
         _require_two(separator.classes_)
-        margins: NDArray[np.float64] = values * _signs_for(y, separator.classes_, len(values))
+        margins: NDArray[np.float64] = values * _signs_for(
+            y, separator.classes_, len(values), caller
+        )
         return margins
     matrix = _validation.check_matrix(X, caller)
     w, offset = _separator(separator, b, matrix.shape[1], caller)
@@ -247,8 +249,8 @@ def _separator(w: Any, b: Any, n_features: int, caller: str) -> tuple[NDArray[np
     return weights, _validation.check_real("b", b)
 
 
-def _signs_for(y: Any, classes: NDArray[Any], n_samples: int) -> NDArray[np.float64]:
-    labels = _validation.column_of_labels(y, n_samples, "functional_margin")
+def _signs_for(y: Any, classes: NDArray[Any], n_samples: int, caller: str) -> NDArray[np.float64]:
+    labels = _validation.column_of_labels(y, n_samples, caller)
     unknown = ~np.isin(labels, classes)
     if unknown.any():
         raise ValueError(

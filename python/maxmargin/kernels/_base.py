@@ -266,7 +266,10 @@ class _Weighted(Kernel):
         self.kernel._check_samples(X)
 
     def _weights(self, A: Matrix) -> NDArray[np.float64]:
-        weights = np.asarray(self.function(for_function(A)), dtype=np.float64)
+        weights = self.function(for_function(A))
+        if hasattr(weights, "toarray"):  # a column of a sparse matrix
+            weights = weights.toarray().ravel()
+        weights = np.asarray(weights, dtype=np.float64)
         if weights.shape != (A.shape[0],) or not np.isfinite(weights).all():
             raise ValueError(
                 f"the function of a weighted kernel must return {A.shape[0]} finite numbers, one "
