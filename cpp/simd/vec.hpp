@@ -169,21 +169,29 @@ template <class T> MAXMARGIN_INLINE Vec<T> min(Vec<T> a, Vec<T> b) {
 template <class T> MAXMARGIN_INLINE Vec<T> max(Vec<T> a, Vec<T> b) {
   return select(a > b, a, b);
 }
-#ifdef __AVX512F__
-// One instruction each, which the compiler does not find by itself. (In their masked form: GCC 12
-// warns of its own headers in the other.)
+#ifdef __SSE2__
+// One instruction each, which the compiler does not find by itself. (In their masked form with
+// AVX-512: GCC 12 warns of its own headers in the other.)
+#if defined(__AVX512F__)
+#define MAXMARGIN_ONE_OF(which, type, all) _mm512_maskz_##which##_##type(all, a.raw, b.raw)
+#elif defined(__AVX__)
+#define MAXMARGIN_ONE_OF(which, type, all) _mm256_##which##_##type(a.raw, b.raw)
+#else
+#define MAXMARGIN_ONE_OF(which, type, all) _mm_##which##_##type(a.raw, b.raw)
+#endif
 MAXMARGIN_INLINE Vec<float> min(Vec<float> a, Vec<float> b) {
-  return {_mm512_maskz_min_ps(0xffff, a.raw, b.raw)};
+  return {MAXMARGIN_ONE_OF(min, ps, 0xffff)};
 }
 MAXMARGIN_INLINE Vec<double> min(Vec<double> a, Vec<double> b) {
-  return {_mm512_maskz_min_pd(0xff, a.raw, b.raw)};
+  return {MAXMARGIN_ONE_OF(min, pd, 0xff)};
 }
 MAXMARGIN_INLINE Vec<float> max(Vec<float> a, Vec<float> b) {
-  return {_mm512_maskz_max_ps(0xffff, a.raw, b.raw)};
+  return {MAXMARGIN_ONE_OF(max, ps, 0xffff)};
 }
 MAXMARGIN_INLINE Vec<double> max(Vec<double> a, Vec<double> b) {
-  return {_mm512_maskz_max_pd(0xff, a.raw, b.raw)};
+  return {MAXMARGIN_ONE_OF(max, pd, 0xff)};
 }
+#undef MAXMARGIN_ONE_OF
 #endif
 
 // a * b + c; -ffp-contract=fast makes it one instruction where there is one.
