@@ -122,7 +122,7 @@ def csr(X, density):
     return S.data, S.indices, S.indptr, S.shape[1]
 
 
-@pytest.mark.parametrize("function", ["exp", "tanh"])
+@pytest.mark.parametrize("function", ["exp", "exp2", "tanh", "tanh_of_exponent"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("target", TARGETS)
 def test_elementwise(benchmark, figures, target, dtype, function):

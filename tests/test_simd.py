@@ -77,7 +77,7 @@ def test_sparse_block_is_the_definition(target, dtype, name):
 
 # Postfix: (name, degree, weight), operations, and "factors" after what has them. Powers stand first
 # or second, in all that passes over a block can be; the degrees are those with few and with many
-# bits.
+# bits. An exponential of degree n has n + 1 times the gamma.
 COMPOSITIONS = [
     [("rbf", 0, 1.0), ("poly", 2, 0.5), "+"],
     [("poly", 3, 0.5), ("rbf", 0, 0.7), "*"],
@@ -103,6 +103,11 @@ COMPOSITIONS = [
     [("poly", 2, 0.5), ("rbf", 0, 1.0), "factors", "*"],
     [("sigmoid", 0, 0.3), ("rbf", 0, 0.5), "factors", "+", "factors", ("poly", 2, 0.3), "*"],
     [("rbf", 0, 1.5), ("rbf", 0, 0.5), ("sigmoid", 3, 0.5), "+", "factors", "*", "factors"],
+    [("rbf", 1, 1.0), ("rbf", 0, 0.5), "+"],
+    [("rbf", 2, 0.5), "factors", ("rbf", 0, 1.5), "factors", "+", "factors"],
+    [("rbf", 0, 0.5), ("rbf", 1, 1.5), "factors", "*"],
+    [("laplacian", 0, 0.5), ("laplacian", 2, 1.5), "+", ("laplacian", 0, 1.0), "factors", "+"],
+    [("rbf", 0, 0.5), ("rbf", 9, 1.0), "*", ("poly", 3, 0.1), "+", ("sigmoid", 0, 0.3), "*"],
 ]
 
 
@@ -145,8 +150,10 @@ def check_composed_block(target, dtype, sparse, composition, d):
             steps.append(step)
         else:
             name, degree, weight = step
-            stack.append(weight * kernel_matrix(A, B, name, gamma=0.3, coef0=0.5, degree=degree))
-            steps.append((_core.KernelParams(name, 0.3, 0.5, degree), weight))
+            gamma = 0.3 * (degree + 1 if name in ("rbf", "laplacian") else 1)
+            exact = kernel_matrix(A, B, name, gamma=gamma, coef0=0.5, degree=degree)
+            stack.append(weight * exact)
+            steps.append((_core.KernelParams(name, gamma, 0.5, degree), weight))
     given = [(M.data, M.indices, M.indptr, M.shape[1]) for M in (A, B)] if sparse else [A, B]
     of_A, of_B = (np.array([pair[k] for pair in factors]) for k in (0, 1))
     kernel = _core.KernelParams.composed(steps, of_B)
@@ -174,6 +181,17 @@ def test_a_row_has_kernel_value_exactly_one_with_itself(target, dtype, name):
 
 
 @pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_composed_exponentials_of_equal_and_of_far_rows(target, dtype):
+    X = (np.random.default_rng(2).normal(size=(37, 11)) * 100).astype(dtype)
+    parts = [(_core.KernelParams("rbf", gamma), weight) for gamma, weight in ((0.5, 1), (0.1, 0.5))]
+    for steps, of_itself in ((parts[:1], 1), ([*parts, "+"], 1.5), ([*parts, "*"], 0.5)):
+        kernel = _core.KernelParams.composed(steps, np.empty((0, 37)))
+        K = internal.kernel_block(target, X, X, kernel)[0][:, :37]
+        np.testing.assert_array_equal(K, of_itself * np.eye(37))
+
+
+@pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", KERNELS)
 @pytest.mark.parametrize(("dtype", "rounding"), [(np.float32, 2e-4), (np.float64, 1e-12)])
 @pytest.mark.parametrize("depth", [30, 6000])
@@ -197,6 +215,33 @@ def test_exp_keeps_its_error_bound(target, dtype, lowest):
     below = np.array([1.01 * lowest, -1e10, -np.inf], dtype)
     assert (internal.elementwise(target, "exp", below) == 0).all()
     assert internal.elementwise(target, "exp", np.zeros(3, dtype)).tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize("target", FAST)
+@pytest.mark.parametrize(("dtype", "lowest"), [(np.float32, -126.0), (np.float64, -1022.0)])
+def test_exp2_keeps_its_error_bound(target, dtype, lowest):
+    x = np.r_[-np.logspace(-30, 0, 5000), np.linspace(lowest, 0, 200_001)].astype(dtype)
+    exact = np.exp2(x.astype(np.longdouble))
+    for signed in (x, -x):
+        assert spacings(internal.elementwise(target, "exp2", signed), exact) < 1.5
+    below = np.array([lowest - 1.0, -1e10, -np.inf, 1e30], dtype)
+    assert (internal.elementwise(target, "exp2", below) == 0).all()
+    between = internal.elementwise(
+        target, "exp2", np.linspace(lowest - 1, lowest, 999, dtype=dtype)
+    )
+    assert (np.diff(between) >= 0).all()
+    assert internal.elementwise(target, "exp2", np.zeros(3, dtype)).tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize("target", FAST)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_tanh_of_exponents_keeps_its_error_bound(target, dtype):
+    x = np.r_[np.logspace(-30, 0, 5000), np.linspace(0, 90, 100_001)]
+    x = np.r_[-x, x].astype(dtype)
+    exact = np.tanh(x.astype(np.longdouble) * (-np.log(np.longdouble(2)) / 2))
+    assert spacings(internal.elementwise(target, "tanh_of_exponent", x), exact) < 4
+    far = np.array([1e30, -1e30], dtype)
+    assert internal.elementwise(target, "tanh_of_exponent", far).tolist() == [-1, 1]
 
 
 @pytest.mark.parametrize("target", FAST)

@@ -201,7 +201,11 @@ py::array_t<T> elementwise(const simd::KernelTable& target, const std::string& f
                            const Array<T>& x) {
   const simd::RealTable<T>& table = simd::real_table<T>(target);
   std::vector<T> y(static_cast<std::size_t>(x.size()));
-  (function == "exp" ? table.exp : table.tanh)(x.data(), y.data(), x.size());
+  const auto run = function == "exp"    ? table.exp
+                   : function == "exp2" ? table.exp2
+                   : function == "tanh" ? table.tanh
+                                        : table.tanh_of_exponent;
+  run(x.data(), y.data(), x.size());
   return to_numpy(std::move(y));
 }
 

@@ -164,12 +164,15 @@ void joined_strip(const DenseBlock<T>& block, const T* const* panels, index_t co
   alignas(64) T dots[most_rows * P * kLane<T>];
   const PassSteps<T> steps = pass_from(block.epilogue, 0);
   with_shape<true>(steps, [&]<class Shape>(Shape shape) {
-    const Join<Shape, P * kVecsPerLine, T> join(
-        steps, {&block.query_factors, &block.column_factors, 0, column - block.column}, shape);
-    for (index_t first = 0; first < block.n_queries; first += most_rows) {
-      const index_t end = first + most_rows < block.n_queries ? first + most_rows : block.n_queries;
-      strip_products<A, P>(block, panels, first, end, dots);
-      join_rows<F, P>(block, panels, join, dots, first, end - first, column);
+    if constexpr (F == Transform::exponential || Shape::beside != Beside::exponential) {
+      const Join<Shape, P * kVecsPerLine, T> join(
+          steps, {&block.query_factors, &block.column_factors, 0, column - block.column}, shape);
+      for (index_t first = 0; first < block.n_queries; first += most_rows) {
+        const index_t end =
+            first + most_rows < block.n_queries ? first + most_rows : block.n_queries;
+        strip_products<A, P>(block, panels, first, end, dots);
+        join_rows<F, P>(block, panels, join, dots, first, end - first, column);
+      }
     }
   });
 }

@@ -1,71 +1,11 @@
-// Functions of products, and compositions of them.
+// Compositions of functions of products.
 #pragma once
 
 #include "simd/kernel_table.hpp"
-#include "simd/vec_math.hpp"
+#include "simd/transform.inc.hpp"
 
 namespace maxmargin::simd {
 namespace {
-
-// The kernel value of a vector of products; half_norms is the sum of both rows' (exponential only).
-template <Transform F, class T>
-MAXMARGIN_INLINE Vec<T> transform(Vec<T> dot, Vec<T> half_norms, const Leaf<T>& e) {
-  using V = Vec<T>;
-  if constexpr (F == Transform::identity) return dot * V::fill(e.scale);
-  if constexpr (F == Transform::exponential)
-    return exp_nonpositive(min((dot - half_norms) * V::fill(e.scale), V::zero()));
-  if constexpr (F == Transform::power_sum) { // Horner's scheme
-    const V y = dot * V::fill(e.scale);
-    V total = y;
-    for (int n = 1; n < e.degree; ++n) total = fma(total, y, y);
-    return total;
-  }
-  return tanh(fma(dot, V::fill(e.scale), V::fill(e.offset)));
-}
-
-// The greatest power of 2 that is at most n > 0.
-MAXMARGIN_INLINE int leading_bit(int n) {
-  return 1 << (31 - __builtin_clz(static_cast<unsigned>(n)));
-}
-
-// Two factors of the power of each of W vectors, since the last of its multiplications may be one
-// with an addition. The loop over the bits of the degree is one for all.
-template <int W, class T>
-MAXMARGIN_INLINE void power_factors(const Vec<T>* dots, const Leaf<T>& e, Vec<T>* x, Vec<T>* y) {
-  using V = Vec<T>;
-  unroll<W>([&](auto v) { y[v] = fma(dots[v], V::fill(e.scale), V::fill(e.offset)); });
-  if (e.degree < 2) {
-    unroll<W>([&](auto v) { x[v] = V::fill(1); });
-    if (e.degree == 0) unroll<W>([&](auto v) { y[v] = V::fill(1); });
-    return;
-  }
-  unroll<W>([&](auto v) { x[v] = y[v]; });
-  for (int bit = leading_bit(e.degree) >> 1; bit > 1; bit >>= 1) {
-    unroll<W>([&](auto v) { x[v] = x[v] * x[v]; });
-    if (e.degree & bit) unroll<W>([&](auto v) { x[v] = x[v] * y[v]; });
-  }
-  if (e.degree & 1)
-    unroll<W>([&](auto v) { x[v] = x[v] * x[v]; });
-  else
-    unroll<W>([&](auto v) { y[v] = x[v]; });
-}
-
-// The same for W vectors, in place.
-template <Transform F, int W, class T>
-MAXMARGIN_INLINE void transform(Vec<T>* x, const Vec<T>* half_norms, const Leaf<T>& e) {
-  using V = Vec<T>;
-  if constexpr (F == Transform::power) {
-    if (e.degree == 0) return unroll<W>([&](auto v) { x[v] = V::fill(1); });
-    V base[W];
-    unroll<W>([&](auto v) { base[v] = x[v] = fma(x[v], V::fill(e.scale), V::fill(e.offset)); });
-    for (int bit = leading_bit(e.degree) >> 1; bit > 0; bit >>= 1) {
-      unroll<W>([&](auto v) { x[v] = x[v] * x[v]; });
-      if (e.degree & bit) unroll<W>([&](auto v) { x[v] = x[v] * base[v]; });
-    }
-  } else {
-    unroll<W>([&](auto v) { x[v] = transform<F>(x[v], half_norms[v], e); });
-  }
-}
 
 template <int W, class T> MAXMARGIN_INLINE void load_vectors(const T* from, Vec<T>* to) {
   unroll<W>([&](auto v) { to[v] = Vec<T>::load(from + v * Vec<T>::size); });
@@ -108,24 +48,38 @@ template <int W, class T> struct Scale {
     }
   }
 
+  // x times the scale, in row r, plus y, in place of x.
+  template <bool has_factors = true> MAXMARGIN_INLINE void fuse(V* x, const V* y, index_t r) const {
+    if (has_factors && rows != nullptr) {
+      const V of_row = V::fill(rows[r]);
+      unroll<W>([&](auto v) { x[v] = fma(x[v], of_row * others[v], y[v]); });
+    } else {
+      unroll<W>([&](auto v) { x[v] = fma(x[v], V::fill(weight), y[v]); });
+    }
+  }
+
   T weight = 1;
   const T* rows = nullptr;
   V others[W] = {}; // times the weight
 };
 
 // The steps that are done in one pass over products: a leaf, and the operation that joins it to the
-// level before, none of a value. Where there is a power, its values are taken in place of that
-// level: its few multiplications hide beside the long chain of the leaf. Without a leaf, the
-// operation joins the two topmost levels.
+// level before, none of a value. Another leaf may take the place of that level: a power, whose few
+// multiplications hide beside the long chain of the first, or an exponential beside another.
+// Without a leaf, the operation joins the two topmost levels.
 template <class T> struct PassSteps {
   const Step<T>* leaf = nullptr;
-  const Step<T>* power = nullptr;
+  const Step<T>* beside = nullptr;
   const Step<T>* operation = nullptr;
   int count = 0;
 };
+enum class Beside { nothing, power, exponential };
 
 template <class T> MAXMARGIN_INLINE bool is_power(const Step<T>& step) {
   return step.leaf.transform == Transform::power || step.leaf.transform == Transform::identity;
+}
+template <class T> MAXMARGIN_INLINE bool is_exponential(const Step<T>& step) {
+  return step.leaf.transform == Transform::exponential;
 }
 
 // Those from step s on.
@@ -136,10 +90,12 @@ template <class T> MAXMARGIN_INLINE PassSteps<T> pass_from(const Epilogue<T>& e,
   const Step<T>* const step = e.steps + s;
   if (is_operation(s)) return {nullptr, nullptr, step, 1};
   if (is_operation(s + 1)) return {step, nullptr, step + 1, 2}; // with the level before
-  if (!is_operation(s + 2) || !(is_power(step[0]) || is_power(step[1])))
-    return {step, nullptr, nullptr, 1};
-  const int p = is_power(step[0]) ? 0 : 1;
-  return {step + 1 - p, step + p, step + 2, 3};
+  if (is_operation(s + 2)) {
+    if (is_power(step[0])) return {step + 1, step, step + 2, 3};
+    if (is_power(step[1])) return {step, step + 1, step + 2, 3};
+    if (is_exponential(step[0]) && is_exponential(step[1])) return {step + 1, step, step + 2, 3};
+  }
+  return {step, nullptr, nullptr, 1};
 }
 
 // What makes the values of a kernel: its transform alone; products times a scale; one pass; or any
@@ -163,21 +119,23 @@ template <class T> MAXMARGIN_INLINE bool has_factors(const PassSteps<T>& steps) 
   const auto has_factor = [](const Step<T>* step) {
     return step != nullptr && step->factor != kNoFactor;
   };
-  return has_factor(steps.leaf) || has_factor(steps.power) || has_factor(steps.operation);
+  return has_factor(steps.leaf) || has_factor(steps.beside) || has_factor(steps.operation);
 }
 
 // What a leaf's pass is like: as types where loops over rows shall not ask, or as numbers.
-template <StepKind kind_, bool has_power_, bool has_factors_> struct FixedShape {
+template <StepKind kind_, Beside beside_, bool has_factors_> struct FixedShape {
   static constexpr StepKind kind = kind_;
-  static constexpr bool has_power = has_power_, has_factors = has_factors_;
+  static constexpr Beside beside = beside_;
+  static constexpr bool has_factors = has_factors_;
 };
 struct AnyShape {
   StepKind kind = StepKind::value;
-  bool has_power = false;
+  Beside beside = Beside::nothing;
   static constexpr bool has_factors = true;
 };
-template <class T> MAXMARGIN_INLINE bool has_power(const PassSteps<T>& steps) {
-  return steps.power != nullptr;
+template <class T> MAXMARGIN_INLINE Beside beside_of(const PassSteps<T>& steps) {
+  if (steps.beside == nullptr) return Beside::nothing;
+  return is_power(*steps.beside) ? Beside::power : Beside::exponential;
 }
 template <class T> MAXMARGIN_INLINE StepKind kind_of(const PassSteps<T>& steps) {
   return steps.operation != nullptr ? steps.operation->kind : StepKind::value;
@@ -187,17 +145,19 @@ template <class T> MAXMARGIN_INLINE StepKind kind_of(const PassSteps<T>& steps) 
 // level before it, or of any.
 template <bool IsWhole, class T, class Run>
 MAXMARGIN_INLINE auto with_shape(const PassSteps<T>& steps, const Run& run) {
-  const auto with = [&]<StepKind kind, bool has_power>() {
-    return has_factors(steps) ? run(FixedShape<kind, has_power, true>{})
-                              : run(FixedShape<kind, has_power, false>{});
+  const auto with = [&]<StepKind kind, Beside beside>() {
+    return has_factors(steps) ? run(FixedShape<kind, beside, true>{})
+                              : run(FixedShape<kind, beside, false>{});
   };
+  const Beside beside = beside_of(steps);
   const auto join = [&]<StepKind kind>() {
     if constexpr (!IsWhole)
-      if (!has_power(steps)) return with.template operator()<kind, false>();
-    return with.template operator()<kind, true>();
+      if (beside == Beside::nothing) return with.template operator()<kind, Beside::nothing>();
+    if (beside == Beside::exponential) return with.template operator()<kind, Beside::exponential>();
+    return with.template operator()<kind, Beside::power>();
   };
   const StepKind kind = kind_of(steps);
-  if (kind == StepKind::value) return with.template operator()<StepKind::value, false>();
+  if (kind == StepKind::value) return with.template operator()<StepKind::value, Beside::nothing>();
   if (kind == StepKind::add) return join.template operator()<StepKind::add>();
   return join.template operator()<StepKind::multiply>();
 }
@@ -207,17 +167,17 @@ MAXMARGIN_INLINE auto with_shape(const PassSteps<T>& steps, const Run& run) {
 template <class Shape, int W, class T> struct Join {
   MAXMARGIN_INLINE Join(const PassSteps<T>& steps, const BlockFactors<T>& factors, Shape s)
       : shape(s), leaf(steps.leaf->leaf),
-        power((has_power(steps) ? steps.power : steps.leaf)->leaf),
+        beside((steps.beside != nullptr ? steps.beside : steps.leaf)->leaf),
         of_leaf(scale_of_leaf<W>(*steps.leaf, factors)) {
     if (steps.operation != nullptr) of_result = {factors, T(1), steps.operation->factor};
-    if (!has_power(steps)) return;
-    if (power.transform == Transform::identity) power.degree = 1;
-    of_power = {factors, steps.power->weight, steps.power->factor};
+    if (steps.beside == nullptr) return;
+    if (beside.transform == Transform::identity) beside.degree = 1;
+    of_beside = {factors, steps.beside->weight, steps.beside->factor};
   }
 
   Shape shape;
-  Leaf<T> leaf, power;
-  Scale<W, T> of_leaf, of_power, of_result;
+  JoinedLeaf<T> leaf, beside;
+  Scale<W, T> of_leaf, of_beside, of_result;
 };
 
 // The values of a pass in row r, out of products x and the sums of half norms; `before` has those
@@ -225,29 +185,30 @@ template <class Shape, int W, class T> struct Join {
 template <Transform F, class Shape, int W, class T>
 MAXMARGIN_INLINE void join_values(Vec<T>* x, const Vec<T>* sums, const T* before,
                                   const Join<Shape, W, T>& join, index_t r) {
+  constexpr bool has_factors = Shape::has_factors;
   const Shape& shape = join.shape;
+  const bool has_power = shape.beside == Beside::power;
   Vec<T> a[W], b[W];
-  if (shape.has_power) {
-    power_factors<W>(x, join.power, a, b);
-    join.of_power.template multiply<Shape::has_factors>(a, r);
-  } else {
-    unroll<W>([&](auto v) { a[v] = b[v] = Vec<T>::zero(); });
-  }
-  if constexpr (F != Transform::identity) transform<F, W>(x, sums, join.leaf);
-  join.of_leaf.template multiply<Shape::has_factors>(x, r);
+  unroll<W>([&](auto v) { a[v] = b[v] = x[v]; });
+  if (has_power) power_factors<W>(x, join.beside, a, b);
+  if (F == Transform::exponential && shape.beside == Beside::exponential)
+    exponentials<W>(x, a, sums, join.leaf, join.beside);
+  else
+    transform<F, W>(x, sums, join.leaf);
+  if (shape.beside != Beside::nothing) join.of_beside.template multiply<has_factors>(a, r);
+  const bool is_sum = shape.kind == StepKind::add;
+  if (!is_sum || has_power) join.of_leaf.template multiply<has_factors>(x, r);
   if (shape.kind == StepKind::value) return;
-  if (!shape.has_power) {
-    load_vectors<W>(before, a);
-    if (shape.kind == StepKind::add)
-      unroll<W>([&](auto v) { x[v] = x[v] + a[v]; });
-    else
-      unroll<W>([&](auto v) { x[v] = x[v] * a[v]; });
-  } else if (shape.kind == StepKind::add) {
+  if (shape.beside == Beside::nothing) load_vectors<W>(before, a);
+  if (is_sum && has_power)
     unroll<W>([&](auto v) { x[v] = fma(a[v], b[v], x[v]); });
-  } else {
+  else if (is_sum)
+    join.of_leaf.template fuse<has_factors>(x, a, r);
+  else if (has_power)
     unroll<W>([&](auto v) { x[v] = x[v] * (a[v] * b[v]); });
-  }
-  if (shape.has_factors) join.of_result.template multiply<Shape::has_factors>(x, r);
+  else
+    unroll<W>([&](auto v) { x[v] = x[v] * a[v]; });
+  if (has_factors) join.of_result.template multiply<has_factors>(x, r);
 }
 
 // The values that are composed at a time, at most: steps cost little beside them, and a level of
@@ -319,6 +280,8 @@ template <int W, class T> auto runner_of(const PassSteps<T>& steps) {
   using Run = void (*)(Composition<W, T>&, const Pass<W, T>&);
   if (steps.leaf == nullptr) return Run{join_levels<W, T>};
   return with_shape<false>(steps, [&]<class Shape>(Shape) -> Run {
+    if constexpr (Shape::beside == Beside::exponential)
+      return take_leaf<Transform::exponential, Shape, W, T>;
     switch (steps.leaf->leaf.transform) {
     case Transform::exponential:
       return take_leaf<Transform::exponential, Shape, W, T>;

@@ -203,9 +203,11 @@ template <Real T> struct RealTable {
   // `steps` rounds of independent multiply-adds in registers, to measure the machine's peak.
   // Returns the number of operations; sink[0] is read and written.
   index_t (*fma_chains)(index_t steps, T* sink) = nullptr;
-  // Element by element, for tests of their error bounds.
+  // Element by element, for tests of their error bounds: exp(x), 2^-|x|, tanh(x), tanh(-x ln2 / 2).
   void (*exp)(const T* x, T* y, index_t n) = nullptr;
+  void (*exp2)(const T* x, T* y, index_t n) = nullptr;
   void (*tanh)(const T* x, T* y, index_t n) = nullptr;
+  void (*tanh_of_exponent)(const T* x, T* y, index_t n) = nullptr;
 };
 
 inline constexpr index_t kCodeRows = 8, kCodeGrain = 16;

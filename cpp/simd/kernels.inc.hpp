@@ -8,6 +8,7 @@
 #include "simd/selection.inc.hpp"
 #include "simd/sets.inc.hpp"
 #include "simd/sparse_block.inc.hpp"
+#include "simd/vec_exp2.hpp"
 #include "simd/vec_math.hpp"
 #include "simd/vector_ops.inc.hpp"
 
@@ -40,7 +41,9 @@ template <Real T> constexpr RealTable<T> real_table() {
   table.encode = encode<T>;
   table.fma_chains = fma_chains<T>;
   table.exp = exp_array<T>;
+  table.exp2 = exp2_array<T>;
   table.tanh = tanh_array<T>;
+  table.tanh_of_exponent = tanh_of_exponents<T>;
   return table;
 }
 

@@ -1,8 +1,10 @@
 // Every table entry in the plainest scalar code: what the others are tested against.
 #include "simd/kernel_table.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 namespace maxmargin::simd {
 namespace {
@@ -233,14 +235,6 @@ template <Real T> index_t fma_chains(index_t steps, T* sink) {
   return 2 * steps;
 }
 
-template <Real T> void exp_array(const T* x, T* y, index_t n) {
-  for (index_t k = 0; k < n; ++k) y[k] = std::exp(x[k]);
-}
-
-template <Real T> void tanh_array(const T* x, T* y, index_t n) {
-  for (index_t k = 0; k < n; ++k) y[k] = std::tanh(x[k]);
-}
-
 template <Real T>
 void add_rows(const T* const* rows, const double* coef, index_t n_rows, double* out, index_t begin,
               index_t end) {
@@ -333,8 +327,18 @@ template <Real T> constexpr RealTable<T> real_table() {
   table.largest_magnitude = largest_magnitude<T>;
   table.encode = encode<T>;
   table.fma_chains = fma_chains<T>;
-  table.exp = exp_array<T>;
-  table.tanh = tanh_array<T>;
+  table.exp = [](const T* x, T* y, index_t n) {
+    std::transform(x, x + n, y, [](T v) { return std::exp(v); });
+  };
+  table.exp2 = [](const T* x, T* y, index_t n) {
+    std::transform(x, x + n, y, [](T v) { return std::exp2(-std::abs(v)); });
+  };
+  table.tanh = [](const T* x, T* y, index_t n) {
+    std::transform(x, x + n, y, [](T v) { return std::tanh(v); });
+  };
+  table.tanh_of_exponent = [](const T* x, T* y, index_t n) {
+    std::transform(x, x + n, y, [](T v) { return std::tanh(v * T(-0.5 * std::numbers::ln2)); });
+  };
   return table;
 }
 

@@ -99,7 +99,7 @@ struct SparseValues<A, F, Form::joined, HasTail, T> {
       : SparseValues(b, pass_from(b.epilogue, 0)) {}
   MAXMARGIN_INLINE SparseValues(const SparseBlock<T>& b, const PassSteps<T>& steps)
       : block(b),
-        join(steps, {&b.row_factors, &b.query_factors, 0, 0}, {kind_of(steps), has_power(steps)}) {}
+        join(steps, {&b.row_factors, &b.query_factors, 0, 0}, {kind_of(steps), beside_of(steps)}) {}
 
   MAXMARGIN_INLINE void take(index_t c, Vec<T>* values) {
     Vec<T> half_norms[W];

@@ -11,6 +11,8 @@
 #endif
 
 #define MAXMARGIN_INLINE inline __attribute__((always_inline))
+// Of lambdas that the compiler would not inline by itself.
+#define MAXMARGIN_INLINE_LAMBDA __attribute__((always_inline))
 
 namespace maxmargin {
 namespace {

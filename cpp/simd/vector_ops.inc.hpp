@@ -2,6 +2,7 @@
 #pragma once
 
 #include "simd/kernel_table.hpp"
+#include "simd/vec_exp2.hpp"
 #include "simd/vec_math.hpp"
 
 namespace maxmargin::simd {
@@ -143,26 +144,33 @@ template <class T> index_t fma_chains(index_t steps, T* sink) {
   return steps * n_chains * V::size * 2;
 }
 
-template <class T> void exp_array(const T* x, T* y, index_t n) {
+// y[k] = function(x[k]), a vector at a time.
+template <class T, class Function>
+MAXMARGIN_INLINE void map(const T* x, T* y, index_t n, const Function& function) {
   using V = Vec<T>;
   for (index_t k = 0; k < n; k += V::size) {
     T lanes[V::size] = {};
     const index_t count = n - k < V::size ? n - k : V::size;
     for (index_t i = 0; i < count; ++i) lanes[i] = x[k + i];
-    exp_nonpositive(V::load(lanes)).store(lanes);
+    function(V::load(lanes)).store(lanes);
     for (index_t i = 0; i < count; ++i) y[k + i] = lanes[i];
   }
 }
-
+template <class T> void exp_array(const T* x, T* y, index_t n) {
+  map(x, y, n, [](Vec<T> v) { return exp_nonpositive(v); });
+}
+template <class T> void exp2_array(const T* x, T* y, index_t n) {
+  const Vec<T> scale = Vec<T>::fill(1), lowest = Vec<T>::fill(kLowestExponent<T>);
+  map(x, y, n, [&](Vec<T> v) {
+    exp2_of_magnitudes<1>(&v, &scale, &lowest);
+    return v;
+  });
+}
 template <class T> void tanh_array(const T* x, T* y, index_t n) {
-  using V = Vec<T>;
-  for (index_t k = 0; k < n; k += V::size) {
-    T lanes[V::size] = {};
-    const index_t count = n - k < V::size ? n - k : V::size;
-    for (index_t i = 0; i < count; ++i) lanes[i] = x[k + i];
-    tanh(V::load(lanes)).store(lanes);
-    for (index_t i = 0; i < count; ++i) y[k + i] = lanes[i];
-  }
+  map(x, y, n, [](Vec<T> v) { return tanh(v); });
+}
+template <class T> void tanh_of_exponents(const T* x, T* y, index_t n) {
+  map(x, y, n, [](Vec<T> v) { return tanh_of_exponent(v); });
 }
 
 // Columns in strips whose sums stay in registers while the rows pass by.
