@@ -104,6 +104,11 @@ def csr_of(X: Any) -> CsrMatrix:
 
 
 def _indices_of_one_type(indices: NDArray[Any], indptr: NDArray[Any]) -> tuple[Integers, Integers]:
+    for name, numbers in (("indices", indices), ("indptr", indptr)):
+        if numbers.dtype.kind not in "iu":
+            raise ValueError(
+                f"X is not a valid sparse matrix: {name} must be integers, got {numbers.dtype}"
+            )
     both_int32 = indices.dtype == np.int32 and indptr.dtype == np.int32
     dtype = np.int32 if both_int32 else np.int64
     return (
