@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -24,6 +25,9 @@ constexpr double kLeastCurvature = 1e-200;
 // A further feature this many times as long as the samples would take all that a step can do. (Up
 // to a length of 1 it does so nevertheless: the bias of tiny samples may have far to go.)
 constexpr double kLongestFeature = 10.0;
+// Rounds that keep the bias near its last value converge in some tens of passes, or, where samples
+// are tiny and few, hardly at all.
+constexpr index_t kPassesOfRounds = 500;
 
 // The b at which sum_i C_i |y_i - b| is least.
 double weighted_median(const LinearProblem& problem) {
@@ -61,13 +65,14 @@ template <class Rows> class LinearDual {
   };
 
   LinearDual(const Rows& rows, index_t n_features, index_t row_elements,
-             const LinearProblem& problem, std::span<const double> start, int threads)
+             const LinearProblem& problem, std::span<const double> start, int threads,
+             bool may_have_rounds)
       : state_{rows, {}, {}}, face_(state_, threads), row_elements_(row_elements),
         n_samples_(n_rows(problem.X)),
         threads_(thread_count_for(threads, kWorkOfElement * static_cast<double>(row_elements) *
                                                static_cast<double>(n_samples_))) {
     state_.w.assign(static_cast<std::size_t>(n_features), 0.0);
-    place_coordinates(problem, start);
+    place_coordinates(problem, start, may_have_rounds);
     state_.sum_up();
     if (!has_rounds_) return;
     if (!start.empty() && bias_ridge_ > 0.0)
@@ -82,6 +87,7 @@ template <class Rows> class LinearDual {
   void fetch_place(index_t k) const { __builtin_prefetch(&state_.coordinates[k]); }
   void fetch(index_t k) const { state_.rows.fetch(state_.coordinates[k].sample); }
 
+  bool has_rounds() const { return has_rounds_; }
   int threads_to_look() const { return threads_; }
   Standing look_at(index_t k) const {
     const DualCoordinate& c = state_.coordinates[k];
@@ -97,6 +103,16 @@ template <class Rows> class LinearDual {
     if (!has_rounds_) return half_square_norm;
     const double b = state_.bias(), v = state_.bias_weight;
     return half_square_norm + 0.5 * (bias_ridge_ * b * b - v * v);
+  }
+
+  // v = (w, bias_weight) is a sum of vectors beta_i x_i that may be longer than it by many orders.
+  double rounding() const {
+    double lengths = 0.0;
+    for (const DualCoordinate& c : state_.coordinates)
+      if (c.beta != 0.0)
+        lengths += std::abs(c.beta) * std::sqrt(std::max(0.0, 1.0 / c.inverse_curvature - c.ridge));
+    const double of_v = std::numeric_limits<double>::epsilon() / 2.0 * lengths;
+    return of_v * (std::sqrt(2.0 * state_.half_square_norm()) + 0.5 * of_v);
   }
 
   double move(index_t k, const Standing& at) {
@@ -126,7 +142,8 @@ template <class Rows> class LinearDual {
   }
 
  private:
-  void place_coordinates(const LinearProblem& problem, std::span<const double> start) {
+  void place_coordinates(const LinearProblem& problem, std::span<const double> start,
+                         bool may_have_rounds) {
     std::vector<double> square_norms;
     square_norms.reserve(static_cast<std::size_t>(n_samples_));
     state_.coordinates.reserve(static_cast<std::size_t>(n_samples_));
@@ -140,7 +157,8 @@ template <class Rows> class LinearDual {
     const double sum = std::accumulate(square_norms.begin(), square_norms.end(), 0.0);
     const double mean = sum / std::max(1.0, static_cast<double>(square_norms.size()));
     const double length = mean > 0.0 ? std::sqrt(mean) : 1.0, scaling = problem.intercept_scaling;
-    has_rounds_ = scaling > std::max(1.0, kLongestFeature * length);
+    has_rounds_ = std::isinf(scaling) ||
+                  (may_have_rounds && scaling > std::max(1.0, kLongestFeature * length));
     state_.bias_scale = has_rounds_ ? length : scaling;
     bias_ridge_ = 1.0 / scaling / scaling;
     const double of_bias = state_.bias_scale * state_.bias_scale;
@@ -183,9 +201,27 @@ template <class Rows>
 LinearSolution solve(const Rows& rows, index_t n_features, index_t row_elements,
                      const LinearProblem& problem, const LinearOptions& options, Control& control) {
   TimeLimit time(options.time_limit, control);
-  LinearDual dual(rows, n_features, row_elements, problem, options.start, options.threads);
-  const LinearOutcome outcome = DualDescent(dual, options, time).run();
-  return std::move(dual).solution(outcome);
+  const index_t most_passes = options.max_iter < 0 ? kDefaultPasses : options.max_iter;
+  LinearOptions leg = options;
+  const auto solve_leg = [&](bool may_have_rounds) {
+    LinearDual dual(rows, n_features, row_elements, problem, leg.start, leg.threads,
+                    may_have_rounds);
+    leg.max_iter = most_passes - leg.passes_before + options.passes_before;
+    const bool has_other = dual.has_rounds() && std::isfinite(problem.intercept_scaling);
+    if (has_other) leg.max_iter = std::min(leg.max_iter, kPassesOfRounds);
+    const LinearOutcome outcome = DualDescent(dual, leg, time).run();
+    return std::pair(std::move(dual).solution(outcome), has_other);
+  };
+  auto [solution, has_other] = solve_leg(true);
+  if (!has_other || solution.stop_reason == StopReason::converged || time.is_up() ||
+      solution.n_iter >= most_passes + options.passes_before)
+    return std::move(solution);
+  leg.start = solution.beta;
+  leg.passes_before = solution.n_iter;
+  LinearSolution second = solve_leg(false).first;
+  if (second.duality_gap() <= solution.duality_gap()) return second;
+  solution.n_iter = second.n_iter;
+  return std::move(solution);
 }
 
 } // namespace

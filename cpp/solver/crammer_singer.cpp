@@ -103,6 +103,7 @@ template <class Rows> class JointDual {
     return problem_.C[i] * (at.greatest - gradient_[problem_.y[i]]);
   }
   double conjugate(index_t k) const { return -beta(samples_[k], problem_.y[samples_[k]]); }
+  double rounding() const { return 0.0; } // not bounded
   double penalty() const { return weights_.half_square_norm(); }
 
   // The shares become max(0, raised - theta) / curvature. They are scaled to sum up to C_i, since

@@ -42,6 +42,7 @@ namespace maxmargin {
 //   settle()                makes the point feasible, before the objectives are evaluated there
 //   sum_up()                w without the rounding of many moves
 //   penalty()               1/2 ||w||^2, in both objectives
+//   rounding()              of penalty(), where the dual variables are so large that it shows
 //   loss(k, standing)       what k adds to it in the primal objective
 //   conjugate(k)            what k adds to it in the dual objective, which is minimised
 template <class Dual> class DualDescent {
@@ -56,7 +57,7 @@ template <class Dual> class DualDescent {
     const StopReason reason = make_passes();
     LinearOutcome outcome;
     outcome.set_bounds(primal_, gap_);
-    outcome.n_iter = turns_.n_passes();
+    outcome.n_iter = n_iter();
     outcome.n_free = static_cast<index_t>(turns_.active().size());
     outcome.seconds = time_.seconds();
     outcome.stop_reason = reason;
@@ -148,8 +149,9 @@ template <class Dual> class DualDescent {
     turns_.choose_anew();
     for (index_t k = 0; k < dual_.size(); ++k) turns_.choose(k, is_active_[k], must_move_[k]);
     const double penalty = dual_.penalty();
-    gap_ = all.gap;
     primal_ = penalty + all.losses;
+    // No more than takes the bound down to 0, which is one for certain.
+    gap_ = all.gap + std::min(dual_.rounding(), std::max(0.0, primal_ - all.gap));
     objective_ = penalty + all.conjugates;
     if (!std::isfinite(primal_) || !std::isfinite(gap_))
       throw NumericError("the objective overflows");
@@ -173,10 +175,12 @@ template <class Dual> class DualDescent {
 
   StopReason last_check(StopReason reason) { return check() ? StopReason::converged : reason; }
 
+  index_t n_iter() const { return options_.passes_before + turns_.n_passes(); }
+
   // Called for every row read.
   bool is_late() {
     return time_.is_up_after(dual_.row_elements(), [&] {
-      return Progress{.n_iter = turns_.n_passes(),
+      return Progress{.n_iter = n_iter(),
                       .relative_gap = gap_ / primal_,
                       .dual_objective = objective_,
                       .n_free = static_cast<index_t>(turns_.active().size())};

@@ -5,11 +5,14 @@
 #include "solver/face_matrix.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace maxmargin {
@@ -51,6 +54,9 @@ template <class Rows> class FaceDescent {
   static constexpr int kStepsPerRound = 10;
   // Of the squared residual at the start.
   static constexpr double kAccuracy = 1e-4;
+  // A curvature of no more than this share of what the variables have one by one is rounding.
+  static constexpr double kFlat = 1e-10;
+  static constexpr double kBeyond = 1.0 + 1e-12;
 
   template <class Poll> bool conjugate_steps(double goal, const Poll& poll) {
     direction_ = preconditioned_;
@@ -58,12 +64,13 @@ template <class Rows> class FaceDescent {
     for (int k = 0; k < kStepsPerRound && square > goal; ++k) {
       if (!multiply(direction_, poll)) return false;
       const double curvature = dot(direction_, product_);
-      if (!(curvature > 0.0)) break;
-      const double length = square / curvature;
+      const bool is_flat = !(curvature > kFlat * square_of_direction());
+      const double length = is_flat ? length_to_bounds() : square / curvature;
       for (std::size_t t = 0; t < free_.size(); ++t) {
         step_[t] += length * direction_[t];
         residual_[t] -= length * product_[t];
       }
+      if (is_flat) break;
       precondition();
       const double next = square_of_residual();
       for (std::size_t t = 0; t < free_.size(); ++t)
@@ -73,6 +80,31 @@ template <class Rows> class FaceDescent {
     return true;
   }
 
+  // But for what the others contribute, the curvature along it.
+  double square_of_direction() const {
+    return sum_of(std::size_t{0}, free_.size(), [&](std::size_t t) {
+      return direction_[t] * direction_[t] / state_.coordinates[free_[t]].inverse_curvature;
+    });
+  }
+
+  // Along a direction in which the objective falls for ever, a little beyond the first bound.
+  double length_to_bounds() const {
+    double length = std::numeric_limits<double>::infinity();
+    for (std::size_t t = 0; t < free_.size(); ++t) {
+      if (direction_[t] == 0.0) continue;
+      const auto [low, high] = bounds_of(state_.coordinates[free_[t]]);
+      const double beta = state_.coordinates[free_[t]].beta + step_[t];
+      length = std::min(length, ((direction_[t] > 0.0 ? high : low) - beta) / direction_[t]);
+    }
+    return std::isfinite(length) ? std::max(0.0, length) * kBeyond : 0.0;
+  }
+
+  // Those of the face: with epsilon, a variable keeps its sign.
+  static std::pair<double, double> bounds_of(const DualCoordinate& c) {
+    return {c.epsilon > 0.0 && c.beta > 0.0 ? 0.0 : c.lower,
+            c.epsilon > 0.0 && c.beta < 0.0 ? 0.0 : c.upper};
+  }
+
   // Puts variables that have left their boxes at the bounds that they have passed. Returns whether
   // there are any; direction_ then is by how much they had left.
   bool hold_those_outside() {
@@ -80,8 +112,7 @@ template <class Rows> class FaceDescent {
     direction_.assign(free_.size(), 0.0);
     for (std::size_t t = 0; t < free_.size(); ++t) {
       const DualCoordinate& c = state_.coordinates[free_[t]];
-      const double low = c.epsilon > 0.0 && c.beta > 0.0 ? 0.0 : c.lower;
-      const double high = c.epsilon > 0.0 && c.beta < 0.0 ? 0.0 : c.upper;
+      const auto [low, high] = bounds_of(c);
       const double beta = c.beta + step_[t];
       if (is_held_[t] || (low <= beta && beta <= high)) continue;
       const double step = std::clamp(beta, low, high) - c.beta;

@@ -4,6 +4,7 @@
 #include "base/parallel.hpp"
 #include "data/sparse_copy.hpp"
 #include "solver/coordinate_descent.hpp"
+#include "solver/dual_coordinate.hpp"
 #include "solver/interior_point.hpp"
 #include "solver/joint_interior_point.hpp"
 #include "solver/l1_coordinate_descent.hpp"
@@ -80,11 +81,25 @@ template <class Solution> Solution joined(Solution first, Solution second, doubl
   return second;
 }
 
+// Weights of 0 where an attempt that has not converged is worse.
+void keep_no_worse_than_zero(LinearSolution& solution, const LinearProblem& problem) {
+  if (solution.stop_reason == StopReason::converged) return;
+  double at_zero = 0.0;
+  for (std::size_t i = 0; i < problem.y.size(); ++i)
+    if (problem.C[i] > 0.0)
+      at_zero += DualCoordinate(problem, static_cast<index_t>(i)).loss(problem.y[i]);
+  if (!(at_zero < solution.primal_objective)) return;
+  std::ranges::fill(solution.separator.w, 0.0);
+  solution.separator.b = 0.0;
+  solution.set_bounds(at_zero, at_zero + solution.dual_objective);
+}
+
 // Chooses the solver by the formulation and the shape of the samples, and holds the samples as it
 // reads them, for all machines:
 //
 //   few features, penalty l1      proximal Newton's method
-//   penalty l1                    coordinate descent on the features
+//   penalty l1                    coordinate descent on the features, then proximal Newton's method
+//                                 where they are not too many for its matrix
 //   few features                  steps: Newton's method in the primal, or, for few samples and
 //                                 losses that are not squared, the interior point method
 //   few features, mostly zero,
@@ -122,7 +137,12 @@ class Solver {
 
   LinearSolution solve(const LinearProblem& problem, const LinearOptions& options,
                        Control& control) const {
-    if (columns_) return solve_l1_coordinate_descent(*columns_, problem, options, control);
+    if (columns_) {
+      LinearSolution solution = solve_l1_coordinate_descent(*columns_, problem, options, control);
+      if (!gave_up(solution, options) || n_cols(X_) > kMostFeatures) return solution;
+      LinearSolution second = solve_l1_newton(problem, rest_of(options, solution), control);
+      return joined(std::move(solution), std::move(second), options.tol);
+    }
     if (problem.penalty == Penalty::l1) return solve_l1_newton(problem, options, control);
     if (!samples_ && !reads_as_given_) return solve_second_order(problem, options, control);
     // The least value 0 leaves no room for a relative gap.
@@ -186,9 +206,9 @@ class Solver {
       return solution;
     LinearOptions rest = rest_of(options, solution);
     rest.max_iter = most_passes - solution.n_iter;
+    rest.passes_before = solution.n_iter;
     LinearSolution second = solve_coordinate_descent(CompactSamples(problem.X, options.threads),
                                                      problem, rest, control);
-    second.n_iter += solution.n_iter;
     return joined(std::move(solution), std::move(second), options.tol);
   }
 
@@ -264,7 +284,9 @@ std::vector<LinearSolution> train_linear(const MatrixView& X, index_t n_tasks,
       LinearOptions of_task = options;
       of_task.start = start;
       of_task.threads = n_tasks > 1 ? 1 : options.threads;
-      return solver.solve(problem, of_task, control);
+      LinearSolution solution = solver.solve(problem, of_task, control);
+      keep_no_worse_than_zero(solution, problem);
+      return solution;
     };
     follow(task.weight, C, std::span(solutions).subspan(t * n_penalties, n_penalties), solve);
   });
