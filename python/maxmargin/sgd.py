@@ -271,11 +271,11 @@ class SGDClassifier(OnlineLinear):
         vars(self).pop("objective_", None)
         if "objective" in result:
             self.objective_: NDArray[np.float64] = result["objective"]
+            # The hinge with l2 is what the steps are made for: its last weights are rough, no more.
+            may_diverge = self.loss == "squared_hinge" or settings["l1"] > 0.0
             at_zero = math.inf if self.loss == "perceptron" else _mean_weight(examples)
-            is_worse = bool((self.objective_ > at_zero).any())
-            # Passes that have not stalled may still bring the hinge, whose slope is bounded, down.
-            self._has_diverged = is_worse and (self.converged_ or self.loss == "squared_hinge")
-            self.converged_ = self.converged_ and not is_worse
+            self._has_diverged = may_diverge and bool((self.objective_ > at_zero).any())
+            self.converged_ = self.converged_ and not self._has_diverged
 
     def _evaluate(
         self, examples: Examples, settings: Settings, result: dict[str, Any]
