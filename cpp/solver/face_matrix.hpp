@@ -55,7 +55,9 @@ template <class Rows> class FaceMatrix {
 // read lie close together, and the processor foresees where the sums end. Values are kept in
 // float32, over the largest: reading them is what takes the time.
 template <class Rows>
-  requires requires(const Rows& rows) { rows.for_elements(index_t{}, [](index_t, double) {}); }
+requires requires(const Rows& rows) {
+  rows.for_elements(index_t{}, [](index_t, double) {});
+}
 class FaceMatrix<Rows> {
  public:
   FaceMatrix(const Rows& rows, index_t n_features, int threads)
@@ -124,9 +126,9 @@ class FaceMatrix<Rows> {
   // Some of the samples, and what a thread finds in them.
   struct Part {
     std::size_t begin = 0, end = 0;
-    std::vector<std::int32_t> count; // by feature
-    std::vector<index_t> next;       // place of an element, by number of its feature
-    double largest = 0.0;            // magnitude of a value
+    std::int32_t* count = nullptr; // by feature
+    std::vector<index_t> next;     // place of an element, by number of its feature
+    double largest = 0.0;          // magnitude of a value
   };
 
   // Every part counts all features.
@@ -135,7 +137,9 @@ class FaceMatrix<Rows> {
     const bool is_worth_it = static_cast<double>(number_.size()) <= n_elements;
     const int threads = thread_count_for(requested_threads_, kWorkOfElement * n_elements);
     parts_.resize(is_worth_it ? static_cast<std::size_t>(threads) : 1);
+    counts_.resize_discard(std::ssize(number_) * std::ssize(parts_));
     for (std::size_t p = 0; p < parts_.size(); ++p) {
+      parts_[p].count = counts_.data() + p * number_.size();
       parts_[p].begin = p * samples_.size() / parts_.size();
       parts_[p].end = (p + 1) * samples_.size() / parts_.size();
     }
@@ -160,7 +164,7 @@ class FaceMatrix<Rows> {
 
   // by_row_.ends becomes the number of elements of every row.
   template <class Poll> void count(Part& part, const Poll& poll_row) {
-    part.count.assign(number_.size(), 0);
+    std::fill_n(part.count, number_.size(), 0);
     part.largest = 0.0;
     for (std::size_t t = part.begin; t < part.end; ++t) {
       if (poll_row()) return;
@@ -174,12 +178,21 @@ class FaceMatrix<Rows> {
   }
 
   void number_features() {
-    features_.clear();
-    count_.clear();
-    std::fill(number_.begin(), number_.end(), kAlone);
-    for (std::size_t j = 0; j < number_.size(); ++j) {
+    const auto count_of = [&](std::size_t j) {
       index_t n = 0;
       for (const Part& part : parts_) n += part.count[j];
+      return n;
+    };
+    std::size_t n_shared = 0;
+    for (std::size_t j = 0; j < number_.size(); ++j) n_shared += count_of(j) >= 2;
+    features_.clear();
+    features_.reserve(n_shared);
+    count_.clear();
+    count_.reserve(n_shared);
+    by_feature_.begins.reserve(n_shared + 1);
+    std::fill(number_.begin(), number_.end(), kAlone);
+    for (std::size_t j = 0; j < number_.size(); ++j) {
+      const index_t n = count_of(j);
       if (n < 2) continue;
       features_.push_back(static_cast<index_t>(j));
       count_.push_back(n);
@@ -240,7 +253,8 @@ class FaceMatrix<Rows> {
   const Rows& rows_;
   std::span<const index_t> samples_;
   std::vector<Part> parts_;
-  std::vector<std::int32_t> number_; // of every feature
+  AlignedBuffer<std::int32_t> counts_; // of all parts
+  std::vector<std::int32_t> number_;   // of every feature
   std::vector<index_t> features_, count_;
   Lists by_row_, by_feature_;
   std::vector<double> diagonal_, w_;
