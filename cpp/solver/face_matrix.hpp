@@ -55,9 +55,7 @@ template <class Rows> class FaceMatrix {
 // read lie close together, and the processor foresees where the sums end. Values are kept in
 // float32, over the largest: reading them is what takes the time.
 template <class Rows>
-requires requires(const Rows& rows) {
-  rows.for_elements(index_t{}, [](index_t, double) {});
-}
+  requires requires(const Rows& rows) { rows.for_elements(index_t{}, [](index_t, double) {}); }
 class FaceMatrix<Rows> {
  public:
   FaceMatrix(const Rows& rows, index_t n_features, int threads)
