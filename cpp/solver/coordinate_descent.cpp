@@ -201,27 +201,25 @@ template <class Rows>
 LinearSolution solve(const Rows& rows, index_t n_features, index_t row_elements,
                      const LinearProblem& problem, const LinearOptions& options, Control& control) {
   TimeLimit time(options.time_limit, control);
+  LinearDual dual(rows, n_features, row_elements, problem, options.start, options.threads, true);
   const index_t most_passes = options.max_iter < 0 ? kDefaultPasses : options.max_iter;
-  LinearOptions leg = options;
-  const auto solve_leg = [&](bool may_have_rounds) {
-    LinearDual dual(rows, n_features, row_elements, problem, leg.start, leg.threads,
-                    may_have_rounds);
-    leg.max_iter = most_passes - leg.passes_before + options.passes_before;
-    const bool has_other = dual.has_rounds() && std::isfinite(problem.intercept_scaling);
-    if (has_other) leg.max_iter = std::min(leg.max_iter, kPassesOfRounds);
-    const LinearOutcome outcome = DualDescent(dual, leg, time).run();
-    return std::pair(std::move(dual).solution(outcome), has_other);
-  };
-  auto [solution, has_other] = solve_leg(true);
-  if (!has_other || solution.stop_reason == StopReason::converged || time.is_up() ||
-      solution.n_iter >= most_passes + options.passes_before)
-    return std::move(solution);
-  leg.start = solution.beta;
-  leg.passes_before = solution.n_iter;
-  LinearSolution second = solve_leg(false).first;
-  if (second.duality_gap() <= solution.duality_gap()) return second;
+  const bool may_go_on = dual.has_rounds() && std::isfinite(problem.intercept_scaling) &&
+                         most_passes > kPassesOfRounds;
+  LinearOptions first = options;
+  if (may_go_on) first.max_iter = kPassesOfRounds;
+  const LinearOutcome outcome = DualDescent(dual, first, time).run();
+  LinearSolution solution = std::move(dual).solution(outcome);
+  if (!may_go_on || solution.stop_reason == StopReason::converged || time.is_up()) return solution;
+
+  LinearOptions rest = options;
+  rest.start = solution.beta;
+  rest.max_iter = most_passes - (solution.n_iter - options.passes_before);
+  rest.passes_before = solution.n_iter;
+  LinearDual plain(rows, n_features, row_elements, problem, rest.start, rest.threads, false);
+  const LinearOutcome second = DualDescent(plain, rest, time).run();
+  if (second.duality_gap() <= solution.duality_gap()) return std::move(plain).solution(second);
   solution.n_iter = second.n_iter;
-  return std::move(solution);
+  return solution;
 }
 
 } // namespace
