@@ -364,8 +364,10 @@ class OnlineLinear(MistakeDriven):
     def _scores(self, matrix: Matrix) -> NDArray[np.float64]:
         return product(matrix, np.ascontiguousarray(self.coef_.T)) + self.intercept_
 
+    _shorter_steps = "shorter steps"
+
     def _overflow_message(self, what: str) -> str:
         return (
             f"{type(self).__name__} overflows on these data ({what}): scale the data, or take "
-            "shorter steps"
+            f"{self._shorter_steps}"
         )

@@ -215,6 +215,8 @@ class SGDClassifier(OnlineLinear):
         self.verbose = verbose
         self.n_jobs = n_jobs
 
+    _shorter_steps = "shorter steps, as learning_rate='constant' or 'invscaling' with a small eta0"
+
     def _own_settings(self) -> Settings:
         loss = _validation.check_choice("loss", self.loss, tuple(_LOSSES))
         batch_size = 0
@@ -301,7 +303,7 @@ class SGDClassifier(OnlineLinear):
         if self._has_diverged:
             fault = (
                 f"is no better than weights of 0: its objective is {self.objective_.max():.4g}. "
-                f"Take {_SHORTER_STEPS}."
+                f"Take {self._shorter_steps}."
             )
         else:
             fault = (
@@ -312,12 +314,6 @@ class SGDClassifier(OnlineLinear):
         warnings.warn(
             f"{type(self).__name__} {fault}", compatible(ConvergenceWarning), stacklevel=3
         )
-
-    def _overflow_message(self, what: str) -> str:
-        return super()._overflow_message(what).replace("shorter steps", _SHORTER_STEPS)
-
-
-_SHORTER_STEPS = "shorter steps, as learning_rate='constant' or 'invscaling' with a small eta0"
 
 
 def _mean_weight(examples: Examples) -> float:
