@@ -222,6 +222,14 @@ def test_broken_csr_is_refused(attribute, values, fault):
         check_matrix(S, "SVC")
 
 
+@pytest.mark.parametrize(("indices", "wrong"), [([2, 9, 0], 9), ([1, -1, 2], -1)])
+def test_a_wrong_column_inside_an_unsorted_row_is_refused(indices, wrong):
+    S = sp.csr_matrix((np.ones(3), indices, [0, 3]), shape=(1, 10))
+    S._shape = (1, 3)
+    with pytest.raises(ValueError, match=f"column index {wrong} is"):
+        check_matrix(S, "SVC")
+
+
 @given(
     st.integers(1, 12).flatmap(
         lambda n: st.lists(

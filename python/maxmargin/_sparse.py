@@ -11,13 +11,13 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from maxmargin import _core
 from maxmargin._mapped import parts_of
 
 Floats: TypeAlias = NDArray[np.floating[Any]]
 Integers: TypeAlias = NDArray[np.integer[Any]]
 
 _BLOCK_ELEMENTS = 1 << 20
-_CACHED_ELEMENTS = 1 << 16  # of which temporary arrays stay near the processor
 # A sum of weights of no more than this share of their magnitudes is 0.
 _ROUNDING = 1e-10
 
@@ -97,10 +97,10 @@ def csr_of(X: Any) -> CsrMatrix:
     n_rows, n_cols = (int(n) for n in csr.shape)
     data = as_float(np.asarray(csr.data))
     indices, indptr = _indices_of_one_type(np.asarray(csr.indices), np.asarray(csr.indptr))
-    check_structure(data, indices, indptr, n_rows, n_cols)
+    ascends = check_structure(data, indices, indptr, n_rows, n_cols)
     n_stored = int(indptr[-1])
     matrix = CsrMatrix(data[:n_stored], indices[:n_stored], indptr, n_cols)
-    return matrix if _is_canonical(matrix) else _canonical(matrix)
+    return matrix if ascends else _canonical(matrix)
 
 
 def _indices_of_one_type(indices: NDArray[Any], indptr: NDArray[Any]) -> tuple[Integers, Integers]:
@@ -119,8 +119,11 @@ def _indices_of_one_type(indices: NDArray[Any], indptr: NDArray[Any]) -> tuple[I
 
 def check_structure(
     data: Floats, indices: Integers, indptr: Integers, n_rows: int, n_cols: int
-) -> None:
+) -> bool:
     """Check that the arrays are a matrix of that shape in CSR form.
+
+    Returns whether the columns ascend strictly in every row. `indices` and `indptr` are contiguous,
+    both int32 or both int64.
 
     Raises
     ------
@@ -141,24 +144,11 @@ def check_structure(
         f"indptr tells of {n_stored} entries, but there are {len(indices)} indices and "
         f"{len(data)} values",
     )
+    low, high, ascends = _core.scan_columns(indices, indptr)
     if n_stored > 0:
-        used = indices[:n_stored]
-        low, high = int(used.min()), int(used.max())
         require(low >= 0, f"column index {low} is negative")
         require(high < n_cols, f"column index {high} is not below the number of columns {n_cols}")
-
-
-def _is_canonical(X: CsrMatrix) -> bool:
-    """Return whether columns ascend, but for where a row begins."""
-    n = len(X.indices)
-    begins = X.indptr[1:-1][np.diff(X.indptr[:-1]) > 0]
-    begins = begins[begins < n]
-    n_descents_at_begins = int(np.count_nonzero(X.indices[begins] <= X.indices[begins - 1]))
-    n_descents = 0
-    for first in range(0, n, _CACHED_ELEMENTS):
-        block = X.indices[first : first + _CACHED_ELEMENTS + 1]
-        n_descents += int(np.count_nonzero(block[1:] <= block[:-1]))
-    return n_descents == n_descents_at_begins
+    return ascends
 
 
 def _canonical(X: CsrMatrix) -> CsrMatrix:

@@ -84,17 +84,18 @@ def is_matrix(value: Any, shape: tuple[int, int]) -> bool:
         floats = (np.float32, np.float64)
         is_read = any(is_finite_array(value, dtype, shape) for dtype in floats)
         return is_read and value.flags.c_contiguous
-    try:
-        check_structure(*value[:3], *shape)
-    except (AttributeError, IndexError, TypeError, ValueError):
-        return False
     arrays = value[:3]
-    is_contiguous = all(array.flags.c_contiguous for array in arrays)
-    return (
-        value.n_cols == shape[1]
-        and is_contiguous
+    is_read = all(isinstance(array, np.ndarray) and array.flags.c_contiguous for array in arrays)
+    if not (
+        is_read
+        and value.n_cols == shape[1]
         and arrays[0].dtype in (np.float32, np.float64)
         and arrays[1].dtype == arrays[2].dtype
         and arrays[1].dtype in (np.int32, np.int64)
-        and bool(np.isfinite(arrays[0]).all())
-    )
+    ):
+        return False
+    try:
+        ascends = check_structure(*arrays, *shape)
+    except (IndexError, ValueError):
+        return False
+    return ascends and bool(np.isfinite(arrays[0]).all())
