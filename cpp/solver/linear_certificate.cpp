@@ -178,15 +178,15 @@ std::optional<LinearSolution> solve_without_weights(const LinearProblem& problem
     lowest = std::min(lowest, problem.y[i]);
     highest = std::max(highest, problem.y[i]);
   }
-  LinearSolution solution;
-  solution.separator.w.assign(static_cast<std::size_t>(n_cols(problem.X)), 0.0);
-  solution.beta.assign(problem.y.size(), 0.0);
-  if (lowest > highest) return solution; // no sample counts
-  if (std::isinf(problem.intercept_scaling))
-    solution.separator.b = lowest + 0.5 * (highest - lowest);
+  const bool none_counts = lowest > highest;
+  const double b = none_counts || std::isfinite(problem.intercept_scaling)
+                       ? 0.0
+                       : lowest + 0.5 * (highest - lowest);
   const double epsilon = is_insensitive(problem.loss) ? problem.epsilon : 0.0;
-  const double b = solution.separator.b;
   if (std::max(highest - b, b - lowest) > epsilon) return std::nullopt;
+  LinearSolution solution;
+  solution.separator = {std::vector<double>(static_cast<std::size_t>(n_cols(problem.X))), b};
+  solution.beta.assign(problem.y.size(), 0.0);
   return solution;
 }
 
