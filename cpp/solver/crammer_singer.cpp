@@ -76,6 +76,7 @@ template <class Rows> class JointDual {
   void fetch(index_t k) const { rows_.fetch(samples_[k]); }
 
   int threads_to_look() const { return 1; } // who share gradient_
+  double overshoot() const { return 2.0; }
 
   // gradient_ becomes f_m + [m != y_i], the dual objective's slope along beta_i^m.
   Standing look_at(index_t k) {

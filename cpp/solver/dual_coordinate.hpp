@@ -45,6 +45,13 @@ struct alignas(kAlignment) DualCoordinate {
     return ridge == 0.0 ? bound * excess : excess * excess / (2.0 * ridge);
   }
 
+  // The derivative of the loss by u: the beta at which there is no gap.
+  double loss_slope(double u) const {
+    const double bound = u > 0.0 ? upper : lower, excess = std::abs(u) - epsilon;
+    if (excess <= 0.0 || bound == 0.0) return 0.0;
+    return ridge == 0.0 ? bound : std::copysign(excess / ridge, u);
+  }
+
   // What beta adds to the dual objective (minimised) beside its part in 1/2 ||w||^2.
   double conjugate() const { return beta * (0.5 * ridge * beta - y) + epsilon * std::abs(beta); }
 

@@ -36,6 +36,7 @@ namespace maxmargin {
 //   threads_to_look()       that may look at coordinates side by side
 //   look_at(k)              how k stands to its optimality condition: its `gap`, its `violation`
 //                           (<= 0: it need not move), is_at_rest() and rests_beyond(distance)
+//   overshoot()             by about what factor a pass meets more of the gap than is left after it
 //   move(k, standing)       minimises over k; returns by how much the dual objective falls
 //   move_together(active, is_late)
 //                           steps of many coordinates, where passes creep; likewise (optional)
@@ -45,10 +46,14 @@ namespace maxmargin {
 //   rounding()              of penalty(), where the dual variables are so large that it shows
 //   loss(k, standing)       what k adds to it in the primal objective
 //   conjugate(k)            what k adds to it in the dual objective, which is minimised
+//   keep(k, standing)       takes note of where k stands, for what follows (optional)
+//   lower_primal()          finds a better point for the primal objective, near w; returns by how
+//                           much that falls (optional)
 template <class Dual> class DualDescent {
  public:
   DualDescent(Dual& dual, const LinearOptions& options, TimeLimit& time)
-      : dual_(dual), options_(options), time_(time), turns_(dual.size(), options.seed) {
+      : dual_(dual), options_(options), time_(time), turns_(dual.size(), options.seed),
+        overshoot_(dual.overshoot()) {
     objective_ = dual.penalty();
     for (index_t k = 0; k < dual.size(); ++k) objective_ += dual.conjugate(k);
   }
@@ -65,8 +70,9 @@ template <class Dual> class DualDescent {
   }
 
  private:
-  // What a pass meets of the gap is more than what is left of it afterwards, by about this factor.
-  static constexpr double kFirstOvershoot = 2.0, kMostOvershoot = 8.0;
+  static constexpr double kMostOvershoot = 8.0;
+  // Of the primal objective; what lowers it when the gap is less may be rounding.
+  static constexpr double kLeastGap = 1e-9;
   // Passes after which w is summed up anew, so that the rounding of updates does not add up.
   static constexpr index_t kPassesPerSum = 50;
 
@@ -87,6 +93,7 @@ template <class Dual> class DualDescent {
     }
   };
   static constexpr index_t kShares = 32;
+  static constexpr bool kLowersPrimal = requires(Dual dual) { dual.lower_primal(); };
 
   StopReason make_passes() {
     const index_t max_iter = options_.max_iter < 0 ? kDefaultPasses : options_.max_iter;
@@ -100,8 +107,9 @@ template <class Dual> class DualDescent {
         overshoot_ = std::clamp(0.9 * seen.gap / gap_, 1.0, kMostOvershoot);
       }
       if constexpr (requires { dual_.move_together(turns_.active(), [] { return false; }); })
-        if (creeping_.notes(seen.gap, overshoot_ * options_.tol * -objective_))
+        if (creeping_.notes(seen.gap, overshoot_ * options_.tol * -objective_)) {
           objective_ -= dual_.move_together(turns_.active(), [&] { return is_late(); });
+        }
     }
     return last_check(StopReason::max_iter);
   }
@@ -153,6 +161,12 @@ template <class Dual> class DualDescent {
     // No more than takes the bound down to 0, which is one for certain.
     gap_ = all.gap + std::min(dual_.rounding(), std::max(0.0, primal_ - all.gap));
     objective_ = penalty + all.conjugates;
+    if constexpr (kLowersPrimal) {
+      const double least = std::max(options_.tol, kLeastGap) * primal_;
+      const double fall = gap_ > least ? dual_.lower_primal() : 0.0;
+      primal_ -= fall;
+      gap_ -= std::min(fall, gap_);
+    }
     if (!std::isfinite(primal_) || !std::isfinite(gap_))
       throw NumericError("the objective overflows");
     return gap_ <= options_.tol * primal_;
@@ -166,6 +180,7 @@ template <class Dual> class DualDescent {
       if (k + static_cast<index_t>(kRowsAhead) < end)
         dual_.fetch(k + static_cast<index_t>(kRowsAhead));
       const auto standing = dual_.look_at(k);
+      if constexpr (kLowersPrimal) dual_.keep(k, standing);
       share.add({dual_.loss(k, standing), dual_.conjugate(k), standing.gap});
       is_active_[k] = !standing.rests_beyond(shrink_above_);
       must_move_[k] = standing.violation > 0.0;
@@ -195,7 +210,7 @@ template <class Dual> class DualDescent {
   CreepingPasses creeping_;
   // As last evaluated; the (dual) objective is also kept up to date by the passes.
   double gap_ = 1.0, primal_ = 1.0, objective_ = 0.0;
-  double overshoot_ = kFirstOvershoot;
+  double overshoot_; // of what a pass meets of the gap
   std::vector<char> is_active_, must_move_;
   double shrink_above_ = std::numeric_limits<double>::infinity();
   index_t summed_at_ = 0;
