@@ -1,24 +1,17 @@
 #pragma once
 
-#include "base/types.hpp"
+#include "base/aligned_memory.hpp"
 
 #include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <new>
 #include <span>
 #include <utility>
 
-#ifdef __linux__
-#include <sys/mman.h>
-#endif
-
 namespace maxmargin {
 
-// An owning array on cache-line boundaries. Elements are numbers: they are not constructed, and are
-// zero only when asked for. Large ones ask for whole huge pages, since the first touch of every
-// small page costs more than computing what is written there (2.5 ms for 8 MB, where huge ones take
-// 0.3).
+// An owning array of aligned memory. Elements are numbers: they are not constructed, and are zero
+// only when asked for.
 template <class T> class AlignedBuffer {
  public:
   AlignedBuffer() = default;
@@ -51,26 +44,17 @@ template <class T> class AlignedBuffer {
   }
 
  private:
-  static constexpr std::size_t kHugePage = std::size_t{2} << 20;
-
   struct Free {
-    std::align_val_t alignment{kAlignment};
-    void operator()(T* p) const { ::operator delete(p, alignment); }
+    std::size_t bytes = 0;
+    void operator()(T* p) const { AlignedMemory::free(p, bytes); }
   };
   using Owner = std::unique_ptr<T, Free>;
 
   Owner allocate(index_t size) {
     capacity_ = size;
     if (size == 0) return {};
-    std::size_t bytes = static_cast<std::size_t>(size) * sizeof(T);
-    const bool is_large = bytes >= kHugePage;
-    if (is_large) bytes = (bytes + kHugePage - 1) / kHugePage * kHugePage;
-    const std::align_val_t alignment{is_large ? kHugePage : kAlignment};
-    void* memory = ::operator new(bytes, alignment);
-#ifdef MADV_HUGEPAGE
-    if (is_large) madvise(memory, bytes, MADV_HUGEPAGE);
-#endif
-    return Owner(static_cast<T*>(memory), Free{alignment});
+    const std::size_t bytes = static_cast<std::size_t>(size) * sizeof(T);
+    return Owner(static_cast<T*>(AlignedMemory::allocate(bytes)), Free{bytes});
   }
   void swap(AlignedBuffer& other) {
     std::swap(size_, other.size_);

@@ -77,14 +77,15 @@ template <class T> std::span<const T> span_of(const std::optional<Array<T>>& arr
 }
 
 // Hands the vector's memory to a numpy array of the given shape.
-template <class T>
-py::array_t<T> to_numpy(std::vector<T>&& values, std::vector<py::ssize_t> shape) {
-  auto owner = std::make_unique<std::vector<T>>(std::move(values));
+template <class T, class Allocator>
+py::array_t<T> to_numpy(std::vector<T, Allocator>&& values, std::vector<py::ssize_t> shape) {
+  using Vector = std::vector<T, Allocator>;
+  auto owner = std::make_unique<Vector>(std::move(values));
   T* data = owner->data();
-  const py::capsule base(owner.release(), [](void* p) { delete static_cast<std::vector<T>*>(p); });
+  const py::capsule base(owner.release(), [](void* p) { delete static_cast<Vector*>(p); });
   return py::array_t<T>(std::move(shape), data, base);
 }
-template <class T> py::array_t<T> to_numpy(std::vector<T>&& values) {
+template <class T, class Allocator> py::array_t<T> to_numpy(std::vector<T, Allocator>&& values) {
   const auto size = static_cast<py::ssize_t>(values.size());
   return to_numpy(std::move(values), {size});
 }

@@ -55,7 +55,7 @@ template <class Solution> py::dict outcomes(const std::vector<Solution>& machine
   return d;
 }
 
-void append(const LinearSeparator& separator, std::vector<double>& coef,
+void append(const LinearSeparator& separator, AlignedVector<double>& coef,
             std::vector<double>& intercept) {
   coef.insert(coef.end(), separator.w.begin(), separator.w.end());
   intercept.push_back(separator.b);
@@ -63,7 +63,8 @@ void append(const LinearSeparator& separator, std::vector<double>& coef,
 
 py::dict to_dict(std::vector<LinearSolution> machines, index_t n_features) {
   py::dict d = outcomes(machines);
-  std::vector<double> coef, intercept;
+  AlignedVector<double> coef;
+  std::vector<double> intercept;
   if (machines.size() == 1) { // whose memory may serve
     coef = std::move(machines.front().separator.w);
     intercept.push_back(machines.front().separator.b);
@@ -78,7 +79,8 @@ py::dict to_dict(std::vector<LinearSolution> machines, index_t n_features) {
 
 py::dict to_dict(const std::vector<JointSolution>& machines, index_t n_classes,
                  index_t n_features) {
-  std::vector<double> coef, intercept;
+  AlignedVector<double> coef;
+  std::vector<double> intercept;
   coef.reserve(machines.size() * static_cast<std::size_t>(n_classes * n_features));
   for (const JointSolution& machine : machines)
     for (const LinearSeparator& separator : machine.separators) append(separator, coef, intercept);

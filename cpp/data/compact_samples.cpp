@@ -138,9 +138,9 @@ void CompactSamples::copy(const View& X, std::vector<index_t> begins, double val
   rows_ = std::move(rows);
 }
 
-std::vector<double> CompactSamples::original(const std::vector<double>& w) const {
+AlignedVector<double> CompactSamples::original(const AlignedVector<double>& w) const {
   if (number_.empty()) return w;
-  std::vector<double> all(number_.size(), 0.0);
+  AlignedVector<double> all(number_.size(), 0.0);
   for (std::size_t j = 0; j < all.size(); ++j)
     if (number_[j] >= 0) all[j] = w[number_[j]];
   return all;

@@ -95,7 +95,7 @@ class CompactSamples {
   }
 
   // Weights by the caller's features.
-  std::vector<double> original(const std::vector<double>& w) const;
+  AlignedVector<double> original(const AlignedVector<double>& w) const;
 
   // Elements read in a row, on the average.
   index_t row_elements() const { return row_elements_; }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/aligned_memory.hpp"
 #include "base/sums.hpp"
 #include "solver/dual_coordinate.hpp"
 
@@ -19,7 +20,7 @@ namespace maxmargin {
 template <class Rows> struct DualState {
   const Rows& rows;
   std::vector<DualCoordinate> coordinates; // of the samples with C_i > 0
-  std::vector<double> w;
+  AlignedVector<double> w;
   double bias_scale = 0.0;
   double bias_weight = 0.0;
   double offset = 0.0;

@@ -185,7 +185,7 @@ std::optional<LinearSolution> solve_without_weights(const LinearProblem& problem
   const double epsilon = is_insensitive(problem.loss) ? problem.epsilon : 0.0;
   if (std::max(highest - b, b - lowest) > epsilon) return std::nullopt;
   LinearSolution solution;
-  solution.separator = {std::vector<double>(static_cast<std::size_t>(n_cols(problem.X))), b};
+  solution.separator = {AlignedVector<double>(static_cast<std::size_t>(n_cols(problem.X))), b};
   solution.beta.assign(problem.y.size(), 0.0);
   return solution;
 }

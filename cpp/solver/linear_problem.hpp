@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/aligned_memory.hpp"
 #include "base/control.hpp"
 #include "data/views.hpp"
 #include "solver/stop_reason.hpp"
@@ -13,7 +14,7 @@ namespace maxmargin {
 
 // f(x) = w.x + b.
 struct LinearSeparator {
-  std::vector<double> w;
+  AlignedVector<double> w;
   double b = 0.0;
 };
 
