@@ -59,7 +59,7 @@ template <class Rows>
 class FaceMatrix<Rows> {
  public:
   FaceMatrix(const Rows& rows, index_t n_features, int threads)
-      : rows_(rows), number_(static_cast<std::size_t>(n_features)), requested_threads_(threads) {}
+      : rows_(rows), n_features_(n_features), requested_threads_(threads) {}
 
   template <class Poll> bool choose(std::span<const index_t> samples, const Poll& poll) {
     samples_ = samples;
@@ -125,19 +125,20 @@ class FaceMatrix<Rows> {
   struct Part {
     std::size_t begin = 0, end = 0;
     std::int32_t* count = nullptr; // by feature
-    std::vector<index_t> next;     // place of an element, by number of its feature
+    AlignedBuffer<index_t> next;   // place of an element, by number of its feature
     double largest = 0.0;          // magnitude of a value
   };
 
   // Every part counts all features.
   void divide_samples() {
     const double n_elements = kElementsOfRow * static_cast<double>(samples_.size());
-    const bool is_worth_it = static_cast<double>(number_.size()) <= n_elements;
+    const bool is_worth_it = static_cast<double>(n_features_) <= n_elements;
     const int threads = thread_count_for(requested_threads_, kWorkOfElement * n_elements);
     parts_.resize(is_worth_it ? static_cast<std::size_t>(threads) : 1);
-    counts_.resize_discard(std::ssize(number_) * std::ssize(parts_));
+    counts_.resize_discard(n_features_ * std::ssize(parts_));
+    number_ = counts_.data();
     for (std::size_t p = 0; p < parts_.size(); ++p) {
-      parts_[p].count = counts_.data() + p * number_.size();
+      parts_[p].count = counts_.data() + static_cast<index_t>(p) * n_features_;
       parts_[p].begin = p * samples_.size() / parts_.size();
       parts_[p].end = (p + 1) * samples_.size() / parts_.size();
     }
@@ -162,7 +163,7 @@ class FaceMatrix<Rows> {
 
   // by_row_.ends becomes the number of elements of every row.
   template <class Poll> void count(Part& part, const Poll& poll_row) {
-    std::fill_n(part.count, number_.size(), 0);
+    std::fill_n(part.count, n_features_, 0);
     part.largest = 0.0;
     for (std::size_t t = part.begin; t < part.end; ++t) {
       if (poll_row()) return;
@@ -176,41 +177,44 @@ class FaceMatrix<Rows> {
   }
 
   void number_features() {
-    const auto count_of = [&](std::size_t j) {
-      index_t n = 0;
-      for (const Part& part : parts_) n += part.count[j];
-      return n;
-    };
-    std::size_t n_shared = 0;
-    for (std::size_t j = 0; j < number_.size(); ++j) n_shared += count_of(j) >= 2;
-    features_.clear();
-    features_.reserve(n_shared);
-    count_.clear();
-    count_.reserve(n_shared);
-    by_feature_.begins.reserve(n_shared + 1);
-    std::fill(number_.begin(), number_.end(), kAlone);
-    for (std::size_t j = 0; j < number_.size(); ++j) {
-      const index_t n = count_of(j);
-      if (n < 2) continue;
-      features_.push_back(static_cast<index_t>(j));
-      count_.push_back(n);
-    }
-    for (Part& part : parts_) part.next.resize(features_.size());
+    find_shared_features();
+    const auto n_shared = std::ssize(features_);
+    for (Part& part : parts_) part.next.resize_discard(n_shared);
     w_.resize(features_.size());
     by_feature_.ends.resize(features_.size());
-    by_feature_.begins.assign(1, 0);
+    by_feature_.begins.resize(features_.size() + 1);
+    index_t number = 0, place = 0;
     for (const index_t k : by_falling_count(count_)) {
-      const index_t j = features_[k], number = std::ssize(by_feature_.begins) - 1;
-      number_[j] = static_cast<std::int32_t>(number);
-      index_t place = by_feature_.begins.back();
+      const index_t j = features_[k];
+      by_feature_.begins[number] = place;
+      index_t place_of_part = place;
+      place += count_[k];
       for (Part& part : parts_) {
-        part.next[number] = place;
-        place += part.count[j];
+        part.next[number] = place_of_part;
+        if (&part != &parts_.back()) place_of_part += part.count[j];
       }
       by_feature_.ends[number] = place;
-      by_feature_.begins.push_back(place);
+      number_[j] = static_cast<std::int32_t>(number++);
     }
-    by_feature_.elements.resize_discard(by_feature_.begins.back());
+    by_feature_.begins[number] = place;
+    by_feature_.elements.resize_discard(place);
+  }
+
+  void find_shared_features() {
+    features_.clear();
+    features_.reserve(static_cast<std::size_t>(n_features_));
+    count_.clear();
+    count_.reserve(static_cast<std::size_t>(n_features_));
+    for (index_t j = 0; j < n_features_; ++j) {
+      index_t n = 0;
+      for (const Part& part : parts_) n += part.count[j];
+      if (n < 2) {
+        number_[j] = kAlone;
+        continue;
+      }
+      features_.push_back(static_cast<std::int32_t>(j));
+      count_.push_back(n);
+    }
   }
 
   // Where every row begins, with room for all of its elements.
@@ -251,9 +255,11 @@ class FaceMatrix<Rows> {
   const Rows& rows_;
   std::span<const index_t> samples_;
   std::vector<Part> parts_;
+  index_t n_features_;
   AlignedBuffer<std::int32_t> counts_; // of all parts
-  std::vector<std::int32_t> number_;   // of every feature
-  std::vector<index_t> features_, count_;
+  std::int32_t* number_ = nullptr;     // of every feature, where the counts of the first part were
+  std::vector<std::int32_t> features_; // that are shared
+  std::vector<index_t> count_;         // of these
   Lists by_row_, by_feature_;
   std::vector<double> diagonal_, w_;
   double scale_ = 1.0, square_of_unit_ = 1.0; // of the values that are kept
