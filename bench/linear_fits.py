@@ -53,7 +53,10 @@ class Data:
 
 
 def load(problem, folder):
-    """Samples and labels; "noisy:n:d" has labels of a random direction, a fifth of them flipped."""
+    """Samples in the type that their file has, and labels.
+
+    "noisy:n:d" has labels of a random direction, a fifth of them flipped.
+    """
     if problem.source.startswith("noisy:"):
         n, d = map(int, problem.source.split(":")[1:])
         rng = np.random.default_rng(1)
@@ -61,7 +64,8 @@ def load(problem, folder):
         signs = np.where(X @ rng.normal(size=d) > 0, 1, -1)
         return Data(X, np.where(rng.random(n) < 0.2, -signs, signs))
     scaling = "standardise" if problem.source.startswith("sklearn:") else "none"
-    data = problems.load(problems.Problem(problem.name, problem.source, 1.0, 1.0, scaling), folder)
+    as_problem = problems.Problem(problem.name, problem.source, 1.0, 1.0, scaling)
+    data = problems.load(as_problem, folder, dtype=None)
     return Data(data.X, np.asarray(data.y))
 
 

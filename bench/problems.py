@@ -27,7 +27,7 @@ class Problem:
 
 @dataclass
 class Data:
-    """Rows and labels in float64, as loaded and scaled; the test part may be absent."""
+    """Rows and labels, as loaded and scaled; the test part may be absent."""
 
     X: np.ndarray | sp.csr_matrix
     y: np.ndarray
@@ -84,8 +84,8 @@ def with_settings(problem, C=None, gamma=None):
     return replace(problem, **changes)
 
 
-def load(problem, folder):
-    """Read, cut, convert and scale the rows of ``problem``, in float64.
+def load(problem, folder, dtype=np.float64):
+    """Read, cut, convert and scale the rows of ``problem``, in ``dtype``, or, if None, as stored.
 
     Dense rows come back C-contiguous, sparse ones as canonical CSR. Scaling uses the training part
     alone, and is applied to the test part too.
@@ -94,7 +94,7 @@ def load(problem, folder):
     if data is None:
         if folder is None:
             raise ValueError(f"problem {problem.name!r} needs --data FOLDER")
-        data = _read_npz(Path(folder) / f"{problem.source}.npz")
+        data = _read_npz(Path(folder) / f"{problem.source}.npz", dtype)
     if problem.n_rows is not None:
         data.X, data.y = data.X[: problem.n_rows], data.y[: problem.n_rows]
     scale = _scaler(problem.scaling, data.X)
@@ -110,16 +110,16 @@ def n_bytes(X):
     return sum(part.nbytes for part in parts)
 
 
-def _read_npz(path):
+def _read_npz(path, dtype):
     with np.load(path) as arrays:
 
         def part(ending):
             if f"X{ending}" in arrays:
-                return arrays[f"X{ending}"].astype(np.float64)
+                return np.asarray(arrays[f"X{ending}"], dtype)
             if f"data{ending}" in arrays:
                 return sp.csr_matrix(
                     (
-                        arrays[f"data{ending}"].astype(np.float64),
+                        np.asarray(arrays[f"data{ending}"], dtype),
                         arrays[f"indices{ending}"],
                         arrays[f"indptr{ending}"],
                     ),
