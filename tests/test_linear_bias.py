@@ -46,6 +46,22 @@ def test_bias_is_about_the_best_for_the_weights(loss, scaling, max_iter):
     assert objective(b) - least <= 0.02 * certificate.duality_gap
 
 
+@pytest.mark.parametrize("seed", [44, 50, *range(6)])
+def test_certificate_counts_the_objective_where_the_bias_was_far_off(seed):
+    """Some of these biases begin where the objective is 1e20 times what it is in the end."""
+    r = rng(seed)
+    X = sp.random(50, 800, 0.001, "csr", random_state=r)
+    y = np.where(r.random(50) < 0.3, 1.0, -1.0)
+    C, scaling = 1e9, 1e8
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = LinearSVC(C=C, intercept_scaling=scaling, max_iter=2000).fit(X, y)
+    w, b = model.coef_.ravel(), model.intercept_[0]
+    primal = primal_objective(X, y, w, b, C, model.loss, scaling=scaling)
+    assert model.certificate_.primal_objective == pytest.approx(primal, rel=1e-9)
+    assert 0.0 < model.certificate_.duality_gap <= primal
+
+
 def test_there_is_no_bias_where_none_is_asked_for():
     r = rng(0)
     X = sp.random(100, 300, 0.05, "csr", random_state=r)

@@ -99,11 +99,10 @@ template <class Rows> class LinearDual {
     return state_.coordinates[k].loss(at.residual);
   }
   double conjugate(index_t k) const { return state_.coordinates[k].conjugate(); }
-  double penalty() const {
-    const double half_square_norm = state_.half_square_norm();
-    if (!has_rounds_) return half_square_norm;
-    const double b = state_.bias(), v = state_.bias_weight;
-    return half_square_norm + 0.5 * (bias_ridge_ * b * b - v * v);
+  double penalty() {
+    half_square_of_w_ = 0.5 * sum_of_squares(std::span<const double>(state_.w));
+    return half_square_of_w_ + (has_rounds_ ? penalty_of_bias(state_.bias())
+                                            : 0.5 * state_.bias_weight * state_.bias_weight);
   }
 
   // v = (w, bias_weight) is a sum of vectors beta_i x_i that may be longer than it by many orders.
@@ -116,7 +115,7 @@ template <class Rows> class LinearDual {
     return of_v * (std::sqrt(2.0 * state_.half_square_norm()) + 0.5 * of_v);
   }
 
-  // With the bias of lower_primal().
+  // With what improve() gains.
   double overshoot() const { return is_squared_ ? 3.5 : 2.0; }
 
   double move(index_t k, const Standing& at) {
@@ -140,13 +139,13 @@ template <class Rows> class LinearDual {
   void keep(index_t k, const Standing& at) {
     if (is_squared_) residuals_[k] = at.residual;
   }
-  double lower_primal() {
-    if (!is_squared_ || state_.bias_scale == 0.0) return 0.0;
-    BiasShift shift = shifted(0.0);
-    shift = shifted(-shift.slope / shift.curvature);
-    if (!(shift.value < 0.0)) return 0.0;
-    bias_shift_ = shift.length;
-    return -shift.value;
+  void improve(Bounds& bounds) {
+    if (!is_squared_ || state_.bias_scale == 0.0) return;
+    const double shift = best_shift();
+    const Bounds shifted = bounds_with_bias_shifted_by(shift);
+    if (!(shifted.gap < bounds.gap)) return;
+    bounds = shifted;
+    bias_shift_ = shift;
   }
 
   void settle() {
@@ -189,21 +188,30 @@ template <class Rows> class LinearDual {
     }
   }
 
-  // What a shift of the bias alone does to the primal objective.
-  struct BiasShift {
-    double length = 0.0, value = 0.0, slope = 0.0, curvature = 0.0;
-  };
-  BiasShift shifted(double length) const {
-    BiasShift shift{length, bias_ridge_ * length * (state_.bias() + 0.5 * length),
-                    bias_ridge_ * (state_.bias() + length), bias_ridge_};
+  double penalty_of_bias(double b) const { return 0.5 * bias_ridge_ * b * b; }
+
+  double best_shift() const {
+    double slope = bias_ridge_ * state_.bias(), curvature = bias_ridge_;
     for (std::size_t k = 0; k < residuals_.size(); ++k) {
       const DualCoordinate& c = state_.coordinates[k];
-      const double slope = c.loss_slope(residuals_[k] - length);
-      shift.value += c.loss(residuals_[k] - length) - c.loss(residuals_[k]);
-      shift.slope -= slope;
-      shift.curvature += slope == 0.0 ? 0.0 : 1.0 / c.ridge;
+      const double of_loss = c.loss_slope(residuals_[k]);
+      slope -= of_loss;
+      curvature += of_loss == 0.0 ? 0.0 : 1.0 / c.ridge;
     }
-    return shift;
+    return -slope / curvature;
+  }
+
+  // The bias of the dual variables is their sum over its ridge; the square of how far another is
+  // from that adds to the gap.
+  Bounds bounds_with_bias_shifted_by(double shift) const {
+    Bounds bounds{half_square_of_w_ + penalty_of_bias(state_.bias() + shift),
+                  penalty_of_bias(shift)};
+    for (std::size_t k = 0; k < residuals_.size(); ++k) {
+      const double u = residuals_[k] - shift;
+      bounds.primal += state_.coordinates[k].loss(u);
+      bounds.gap += state_.coordinates[k].gap(u);
+    }
+    return bounds;
   }
 
   double sum_of_beta() const { return state_.bias_weight / state_.bias_scale; }
@@ -235,7 +243,8 @@ template <class Rows> class LinearDual {
   bool has_rounds_ = false; // that keep the bias near its last value
   double bias_ridge_ = 0.0; // of its penalty, ridge / 2 b^2
   double bias_shift_ = 0.0; // of that in the primal
-  std::vector<double> residuals_;
+  double half_square_of_w_ = 0.0;
+  std::vector<double> residuals_; // before the shift
 };
 
 template <class Rows>

@@ -46,9 +46,8 @@ namespace maxmargin {
 //   rounding()              of penalty(), where the dual variables are so large that it shows
 //   loss(k, standing)       what k adds to it in the primal objective
 //   conjugate(k)            what k adds to it in the dual objective, which is minimised
-//   keep(k, standing)       takes note of where k stands, for what follows (optional)
-//   lower_primal()          finds a better point for the primal objective, near w; returns by how
-//                           much that falls (optional)
+//   keep(k, standing)       takes note of where k stands, for improve() (optional)
+//   improve(bounds)         finds a better point for the primal objective, near w (optional)
 template <class Dual> class DualDescent {
  public:
   DualDescent(Dual& dual, const LinearOptions& options, TimeLimit& time)
@@ -71,8 +70,6 @@ template <class Dual> class DualDescent {
 
  private:
   static constexpr double kMostOvershoot = 8.0;
-  // Of the primal objective; what lowers it when the gap is less may be rounding.
-  static constexpr double kLeastGap = 1e-9;
   // Passes after which w is summed up anew, so that the rounding of updates does not add up.
   static constexpr index_t kPassesPerSum = 50;
 
@@ -93,7 +90,7 @@ template <class Dual> class DualDescent {
     }
   };
   static constexpr index_t kShares = 32;
-  static constexpr bool kLowersPrimal = requires(Dual dual) { dual.lower_primal(); };
+  static constexpr bool kImproves = requires(Dual dual, Bounds bounds) { dual.improve(bounds); };
 
   StopReason make_passes() {
     const index_t max_iter = options_.max_iter < 0 ? kDefaultPasses : options_.max_iter;
@@ -157,16 +154,12 @@ template <class Dual> class DualDescent {
     turns_.choose_anew();
     for (index_t k = 0; k < dual_.size(); ++k) turns_.choose(k, is_active_[k], must_move_[k]);
     const double penalty = dual_.penalty();
-    primal_ = penalty + all.losses;
-    // No more than takes the bound down to 0, which is one for certain.
-    gap_ = all.gap + std::min(dual_.rounding(), std::max(0.0, primal_ - all.gap));
     objective_ = penalty + all.conjugates;
-    if constexpr (kLowersPrimal) {
-      const double least = std::max(options_.tol, kLeastGap) * primal_;
-      const double fall = gap_ > least ? dual_.lower_primal() : 0.0;
-      primal_ -= fall;
-      gap_ -= std::min(fall, gap_);
-    }
+    Bounds bounds{penalty + all.losses, all.gap};
+    if constexpr (kImproves) dual_.improve(bounds);
+    primal_ = bounds.primal;
+    // No more than takes the bound down to 0, which is one for certain.
+    gap_ = bounds.gap + std::min(dual_.rounding(), std::max(0.0, primal_ - bounds.gap));
     if (!std::isfinite(primal_) || !std::isfinite(gap_))
       throw NumericError("the objective overflows");
     return gap_ <= options_.tol * primal_;
@@ -180,7 +173,7 @@ template <class Dual> class DualDescent {
       if (k + static_cast<index_t>(kRowsAhead) < end)
         dual_.fetch(k + static_cast<index_t>(kRowsAhead));
       const auto standing = dual_.look_at(k);
-      if constexpr (kLowersPrimal) dual_.keep(k, standing);
+      if constexpr (kImproves) dual_.keep(k, standing);
       share.add({dual_.loss(k, standing), dual_.conjugate(k), standing.gap});
       is_active_[k] = !standing.rests_beyond(shrink_above_);
       must_move_[k] = standing.violation > 0.0;

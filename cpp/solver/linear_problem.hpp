@@ -63,6 +63,11 @@ struct LinearOptions {
   std::span<const double> start;
 };
 
+// Of a primal point: its objective, and how far that is above the dual objective.
+struct Bounds {
+  double primal = 0.0, gap = 0.0;
+};
+
 // By weak duality the least value of the problem lies in [-dual_objective, primal_objective]; both
 // are evaluated in float64 at the end.
 struct LinearOutcome {
