@@ -32,12 +32,12 @@ inline std::vector<double> measures_of(const std::vector<MistakeRecord>& records
   return measures;
 }
 
-// The binary problem of one class against the rest.
+// The binary problem of one class against the rest. (No branch: the labels may be in any order.)
 inline std::vector<std::int8_t> signs_of(std::span<const std::int64_t> codes,
                                          std::int64_t positive) {
   std::vector<std::int8_t> y(codes.size());
-  std::transform(codes.begin(), codes.end(), y.begin(), [&](std::int64_t code) {
-    return code == positive ? std::int8_t{1} : std::int8_t{-1};
+  std::transform(codes.begin(), codes.end(), y.begin(), [positive](std::int64_t code) {
+    return static_cast<std::int8_t>(2 * static_cast<int>(code == positive) - 1);
   });
   return y;
 }

@@ -156,7 +156,7 @@ template <class View, class Task> class Trainer {
         sure_.set_example(k, group[k], task_.label(group[k]));
         if (t + k + kCodesAhead >= n_examples_) continue;
         const index_t later = example(t + k + kCodesAhead);
-        if (!order.empty()) sure_.fetch(later);
+        sure_.fetch(later); // the processor does not see where eight rows at once go
         if (sure_.was_in_doubt(later)) rows_.fetch(later);
       }
       visit_doubts(group);

@@ -73,7 +73,8 @@ class SureMargins {
   std::optional<CodedMargins> margins_;
   bool has_weights_ = false, is_asked_ = false;
   unsigned doubts_ = 0; // a bit for every example of the group
-  std::vector<char> was_in_doubt_;
+  // Not bytes, whose stores could change anything, for all that the compiler knows.
+  std::vector<std::int16_t> was_in_doubt_;
   index_t n_in_doubt_ = 0; // in this pass
 };
 

@@ -45,7 +45,7 @@ def _classes_and_codes(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.i
         low, high = int(labels.min()), int(labels.max())
         # A table of what lies between is faster than sorting, and smaller.
         if high - low < _LARGEST_TABLE and max(abs(low), abs(high)) < 2**53:
-            places = labels.astype(np.int64) - low
+            places = np.subtract(labels, low, dtype=np.int64, casting="unsafe")
             is_present = np.bincount(places, minlength=high - low + 1) > 0
             classes = (np.flatnonzero(is_present) + low).astype(labels.dtype)
             if is_present.all():
