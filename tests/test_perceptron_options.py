@@ -40,7 +40,7 @@ def test_verbose_tells_the_mistakes_of_the_last_pass(capsys):
     assert capsys.readouterr().err.startswith("iteration 1  share of mistakes ")
     fit(X, y, max_iter=5, verbose=0)
     assert capsys.readouterr().err == ""
-    fit(X, y, max_iter=5, early_stopping=True, verbose=2)
+    fit(X, y, max_iter=5, early_stopping=True, verbose=2, random_state=0)
     assert re.match(r"iteration \d  validation error 0\.\d+  ", capsys.readouterr().err)
     with pytest.raises(ValueError, match="verbose must be"):
         Perceptron(verbose=-1).fit(X, y)
