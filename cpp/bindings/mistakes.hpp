@@ -32,13 +32,14 @@ inline std::vector<double> measures_of(const std::vector<MistakeRecord>& records
   return measures;
 }
 
-// The binary problem of one class against the rest. (No branch: the labels may be in any order.)
+// The binary problem of one class against the rest. (From a table, since compilers make branches of
+// conditions, and of labels in any order these are guessed wrongly.)
 inline std::vector<std::int8_t> signs_of(std::span<const std::int64_t> codes,
                                          std::int64_t positive) {
+  static constexpr std::int8_t signs[] = {-1, 1};
   std::vector<std::int8_t> y(codes.size());
-  std::transform(codes.begin(), codes.end(), y.begin(), [positive](std::int64_t code) {
-    return static_cast<std::int8_t>(2 * static_cast<int>(code == positive) - 1);
-  });
+  std::transform(codes.begin(), codes.end(), y.begin(),
+                 [positive](std::int64_t code) { return signs[code == positive ? 1 : 0]; });
   return y;
 }
 
