@@ -3,6 +3,7 @@
 #include "base/error.hpp"
 #include "base/parallel.hpp"
 #include "base/random.hpp"
+#include "base/sums.hpp"
 #include "solver/dual_descent.hpp"
 #include "solver/dual_state.hpp"
 #include "solver/face_descent.hpp"
@@ -112,7 +113,9 @@ template <class Rows> class LinearDual {
       if (c.beta != 0.0)
         lengths += std::abs(c.beta) * std::sqrt(std::max(0.0, 1.0 / c.inverse_curvature - c.ridge));
     const double of_v = std::numeric_limits<double>::epsilon() / 2.0 * lengths;
-    return of_v * (std::sqrt(2.0 * state_.half_square_norm()) + 0.5 * of_v);
+    const double length =
+        std::sqrt(2.0 * half_square_of_w_ + state_.bias_weight * state_.bias_weight);
+    return of_v * (length + 0.5 * of_v);
   }
 
   // With what improve() gains.
@@ -240,10 +243,10 @@ template <class Rows> class LinearDual {
   index_t n_samples_;
   int threads_;
   bool is_squared_;
-  bool has_rounds_ = false; // that keep the bias near its last value
-  double bias_ridge_ = 0.0; // of its penalty, ridge / 2 b^2
-  double bias_shift_ = 0.0; // of that in the primal
-  double half_square_of_w_ = 0.0;
+  bool has_rounds_ = false;       // that keep the bias near its last value
+  double bias_ridge_ = 0.0;       // of its penalty, ridge / 2 b^2
+  double bias_shift_ = 0.0;       // of that in the primal
+  double half_square_of_w_ = 0.0; // in the last penalty()
   std::vector<double> residuals_; // before the shift
 };
 

@@ -43,11 +43,11 @@ namespace maxmargin {
 //   settle()                makes the point feasible, before the objectives are evaluated there
 //   sum_up()                w without the rounding of many moves
 //   penalty()               1/2 ||w||^2, in both objectives
-//   rounding()              of penalty(), where the dual variables are so large that it shows
-//   loss(k, standing)       what k adds to it in the primal objective
-//   conjugate(k)            what k adds to it in the dual objective, which is minimised
-//   keep(k, standing)       takes note of where k stands, for improve() (optional)
-//   improve(bounds)         finds a better point for the primal objective, near w (optional)
+//   rounding()              of the last penalty(), where the dual variables are so large that it
+//   shows loss(k, standing)       what k adds to it in the primal objective conjugate(k) what k
+//   adds to it in the dual objective, which is minimised keep(k, standing)       takes note of
+//   where k stands, for improve() (optional) improve(bounds)         finds a better point for the
+//   primal objective, near w (optional)
 template <class Dual> class DualDescent {
  public:
   DualDescent(Dual& dual, const LinearOptions& options, TimeLimit& time)
@@ -104,9 +104,8 @@ template <class Dual> class DualDescent {
         overshoot_ = std::clamp(0.9 * seen.gap / gap_, 1.0, kMostOvershoot);
       }
       if constexpr (requires { dual_.move_together(turns_.active(), [] { return false; }); })
-        if (creeping_.notes(seen.gap, overshoot_ * options_.tol * -objective_)) {
+        if (creeping_.notes(seen.gap, overshoot_ * options_.tol * -objective_))
           objective_ -= dual_.move_together(turns_.active(), [&] { return is_late(); });
-        }
     }
     return last_check(StopReason::max_iter);
   }

@@ -1,11 +1,9 @@
 #pragma once
 
 #include "base/aligned_memory.hpp"
-#include "base/sums.hpp"
 #include "solver/dual_coordinate.hpp"
 
 #include <algorithm>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -42,10 +40,6 @@ template <class Rows> struct DualState {
     bias_weight = 0.0;
     for (DualCoordinate& c : coordinates)
       if (c.beta != 0.0) move(c, std::exchange(c.beta, 0.0));
-  }
-
-  double half_square_norm() const {
-    return 0.5 * (sum_of_squares(std::span<const double>(w)) + bias_weight * bias_weight);
   }
 };
 
