@@ -43,11 +43,11 @@ namespace maxmargin {
 //   settle()                makes the point feasible, before the objectives are evaluated there
 //   sum_up()                w without the rounding of many moves
 //   penalty()               1/2 ||w||^2, in both objectives
-//   rounding()              of the last penalty(), where the dual variables are so large that it
-//   shows loss(k, standing)       what k adds to it in the primal objective conjugate(k) what k
-//   adds to it in the dual objective, which is minimised keep(k, standing)       takes note of
-//   where k stands, for improve() (optional) improve(bounds)         finds a better point for the
-//   primal objective, near w (optional)
+//   rounding()              of the last penalty(); it shows where the dual variables are very large
+//   loss(k, standing)       what k adds to it in the primal objective
+//   conjugate(k)            what k adds to it in the dual objective, which is minimised
+//   keep(k, standing)       takes note of where k stands, for improve() (optional)
+//   improve(bounds)         finds a better point for the primal objective, near w (optional)
 template <class Dual> class DualDescent {
  public:
   DualDescent(Dual& dual, const LinearOptions& options, TimeLimit& time)
