@@ -21,4 +21,10 @@ constexpr index_t round_up(index_t value, index_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
+// How far apart to lay rows of n numbers: an odd number of lines, because rows a whole number of
+// small pages apart share the same few lines of the first-level cache.
+template <Real T> constexpr index_t row_stride(index_t n) {
+  return ((n + kLane<T> - 1) / kLane<T> | 1) * kLane<T>;
+}
+
 } // namespace maxmargin

@@ -83,7 +83,7 @@ void KernelMatrix<T>::square_from_rows(std::span<const index_t> columns, T* out,
     fresh.push_back(columns[k]);
   }
   const index_t n_fresh = static_cast<index_t>(fresh.size());
-  const index_t width = round_up(n_fresh, kLane<T>);
+  const index_t width = row_stride<T>(n_fresh);
   AlignedBuffer<T> computed(n_fresh * width);
   if (n_fresh > 0) {
     this->rows().gather(fresh);

@@ -20,7 +20,8 @@ namespace {
 using T = double;
 
 constexpr index_t kColumnChunk = 64 * kLane<T>; // support vectors evaluated at a time
-constexpr index_t kDenseRows = 48;              // samples of one task
+constexpr index_t kValueStride = row_stride<T>(kColumnChunk);
+constexpr index_t kDenseRows = 48; // samples of one task
 
 // Machine (a, b) takes the support vectors of class a with line b - 1 of the coefficients, and
 // those of class b with line a.
@@ -130,9 +131,9 @@ class Decision::Impl {
       for (index_t p = 0; p < queries.n_panels(); ++p) panels.push_back(queries.panel(p));
       work.dense.gather(panels, n_features_, numbers, table_.tile_rows);
     }
-    work.values.resize_discard(n * kColumnChunk);
+    work.values.resize_discard(n * kValueStride);
     std::vector<T*> values;
-    for (index_t r = 0; r < n; ++r) values.push_back(work.values.data() + r * kColumnChunk);
+    for (index_t r = 0; r < n; ++r) values.push_back(work.values.data() + r * kValueStride);
     for (index_t begin = 0; begin < columns_.size(); begin += kColumnChunk) {
       const index_t end = std::min(begin + kColumnChunk, columns_.size());
       kernel_values(n, begin, end, values.data(), work);

@@ -103,14 +103,25 @@ template <int H, class Run> MAXMARGIN_INLINE void with_height(index_t n_rows, co
   run.template operator()<H>();
 }
 
+// The panels of a strip, P of a block's from number `first` on.
+template <class T> struct Strip {
+  MAXMARGIN_INLINE Strip(const DenseBlock<T>& block, index_t first)
+      : panels(block.panels + first), column(block.column + first * kLane<T>),
+        factors{&block.query_factors, &block.column_factors, 0, first * kLane<T>} {}
+
+  const T* const* panels;
+  index_t column; // of the results
+  BlockFactors<T> factors;
+};
+
 template <Pairing A, Transform F, bool IsScaled, int P, class T>
-void panel_strip(const DenseBlock<T>& block, const T* const* panels, index_t column) {
+[[gnu::noinline]] void plain_strip(const DenseBlock<T>& block, const Strip<T>& strip) {
   constexpr index_t tile_rows = MAXMARGIN_TILE_ROWS;
+  const T* const* const panels = strip.panels;
+  const index_t column = strip.column;
   Scale<P * kVecsPerLine, T> scale;
   if constexpr (IsScaled)
-    scale = scale_of_leaf<P * kVecsPerLine>(
-        block.epilogue.steps[0],
-        {&block.query_factors, &block.column_factors, 0, column - block.column});
+    scale = scale_of_leaf<P * kVecsPerLine>(block.epilogue.steps[0], strip.factors);
   index_t row = 0;
   for (; row + tile_rows <= block.n_queries; row += tile_rows)
     tile<A, F, IsScaled, tile_rows, P>(block, panels, scale, row, tile_rows, column);
@@ -119,6 +130,13 @@ void panel_strip(const DenseBlock<T>& block, const T* const* panels, index_t col
     with_height<1>(left, [&]<int H>() {
       tile<A, F, IsScaled, H, P>(block, panels, scale, row, left, column);
     });
+}
+
+// Kernel values of a block with its panels from `begin` up to `end`, P of them at a time.
+template <Pairing A, Transform F, bool IsScaled, int P, class T>
+void plain_strips(const DenseBlock<T>& block, index_t begin, index_t end) {
+  for (index_t p = begin; p < end; p += P)
+    plain_strip<A, F, IsScaled, P>(block, Strip<T>(block, p));
 }
 
 // The products of the rows from `first` up to `end`, row by row.
@@ -159,67 +177,69 @@ template <Transform F, int P, class Shape, class T>
 // The same for a composed kernel whose values one pass makes. It takes few rows at a time, so that
 // the processor works at the next products meanwhile.
 template <Pairing A, Transform F, int P, class T>
-void joined_strip(const DenseBlock<T>& block, const T* const* panels, index_t column) {
+void joined_strips(const DenseBlock<T>& block, index_t begin, index_t end) {
   constexpr index_t tile_rows = MAXMARGIN_TILE_ROWS, most_rows = 96 / (tile_rows * P) * tile_rows;
   alignas(64) T dots[most_rows * P * kLane<T>];
   const PassSteps<T> steps = pass_from(block.epilogue, 0);
   with_shape<true>(steps, [&]<class Shape>(Shape shape) {
-    if constexpr (F == Transform::exponential || Shape::beside != Beside::exponential) {
-      const Join<Shape, P * kVecsPerLine, T> join(
-          steps, {&block.query_factors, &block.column_factors, 0, column - block.column}, shape);
-      for (index_t first = 0; first < block.n_queries; first += most_rows) {
-        const index_t end =
-            first + most_rows < block.n_queries ? first + most_rows : block.n_queries;
-        strip_products<A, P>(block, panels, first, end, dots);
-        join_rows<F, P>(block, panels, join, dots, first, end - first, column);
+    if constexpr (F == Transform::exponential || Shape::beside != Beside::exponential)
+      for (index_t p = begin; p < end; p += P) {
+        const Strip<T> strip(block, p);
+        const Join<Shape, P * kVecsPerLine, T> join(steps, strip.factors, shape);
+        for (index_t first = 0; first < block.n_queries; first += most_rows) {
+          const index_t n_left = block.n_queries - first;
+          const index_t n_rows = n_left < most_rows ? n_left : most_rows;
+          strip_products<A, P>(block, strip.panels, first, first + n_rows, dots);
+          join_rows<F, P>(block, strip.panels, join, dots, first, n_rows, strip.column);
+        }
       }
-    }
   });
 }
 
 // The same for a composed kernel, whose steps take the products of several tiles at a time.
 template <Pairing A, int P, class T>
-void composed_strip(const DenseBlock<T>& block, const T* const* panels, index_t column) {
+void composed_strips(const DenseBlock<T>& block, index_t begin, index_t end) {
   constexpr index_t tile_rows = MAXMARGIN_TILE_ROWS, width = P * kLane<T>;
   constexpr index_t most_rows = kComposed<T> / (tile_rows * width) * tile_rows;
   static_assert(most_rows > 0);
   alignas(64) T dots[most_rows * width], half_norms[width];
-  for (int p = 0; p < P; ++p)
-    __builtin_memcpy(half_norms + p * kLane<T>, panels[p] + block.depth * kLane<T>, 64);
   const Passes<P * kVecsPerLine, T> passes(block.epilogue);
   Composition<P * kVecsPerLine, T> composition;
   composition.dots = dots;
   composition.half_norms = half_norms;
-  composition.factors = {&block.query_factors, &block.column_factors, 0, column - block.column};
-  composition.column = column;
-  for (index_t first = 0; first < block.n_queries; first += most_rows) {
-    const index_t end = first + most_rows < block.n_queries ? first + most_rows : block.n_queries;
-    strip_products<A, P>(block, panels, first, end, dots);
-    composition.row_half_norms = block.query_half_norms + first;
-    composition.factors.first_row = first;
-    composition.n_rows = end - first;
-    composition.out = block.out + first;
-    passes.run(composition);
+  for (index_t p = begin; p < end; p += P) {
+    const Strip<T> strip(block, p);
+    for (int k = 0; k < P; ++k)
+      __builtin_memcpy(half_norms + k * kLane<T>, strip.panels[k] + block.depth * kLane<T>, 64);
+    composition.factors = strip.factors;
+    composition.column = strip.column;
+    for (index_t first = 0; first < block.n_queries; first += most_rows) {
+      const index_t n_left = block.n_queries - first;
+      composition.n_rows = n_left < most_rows ? n_left : most_rows;
+      strip_products<A, P>(block, strip.panels, first, first + composition.n_rows, dots);
+      composition.row_half_norms = block.query_half_norms + first;
+      composition.factors.first_row = first;
+      composition.out = block.out + first;
+      passes.run(composition);
+    }
   }
 }
 
 template <Pairing A, Transform F, Form form, class T>
 void dense_block_of(const DenseBlock<T>& block) {
   constexpr int P = MAXMARGIN_TILE_PANELS;
-  const auto strip = [&]<int N>(index_t p) {
-    const T* const* const panels = block.panels + p;
-    const index_t column = block.column + p * kLane<T>;
+  const auto strips = [&]<int N>(index_t begin, index_t end) {
     if constexpr (form == Form::plain || form == Form::scaled)
-      panel_strip<A, F, form == Form::scaled, N>(block, panels, column);
+      plain_strips<A, F, form == Form::scaled, N>(block, begin, end);
     else if constexpr (form == Form::joined)
-      joined_strip<A, F, N>(block, panels, column);
+      joined_strips<A, F, N>(block, begin, end);
     else
-      composed_strip<A, N>(block, panels, column);
+      composed_strips<A, N>(block, begin, end);
   };
-  index_t p = 0;
-  for (; p + P <= block.n_panels; p += P) strip.template operator()<P>(p);
+  const index_t n_whole = block.n_panels / P * P;
+  strips.template operator()<P>(0, n_whole);
   if constexpr (P > 1)
-    for (; p < block.n_panels; ++p) strip.template operator()<1>(p);
+    if (n_whole < block.n_panels) strips.template operator()<1>(n_whole, block.n_panels);
 }
 
 // Calls run<A, F, form>() for the epilogue's pairing, form, and transform, or that of the leaf

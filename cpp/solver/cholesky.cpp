@@ -22,7 +22,7 @@ const simd::RealTable<double>& table() {
 
 bool Cholesky::factor(const double* matrix, index_t n, index_t stride, double ridge, int threads) {
   n_ = n;
-  stride_ = round_up(n, kLane<double>);
+  stride_ = row_stride<double>(n);
   factor_.resize_discard(n * stride_);
   for (index_t i = 0; i < n; ++i) {
     std::copy_n(matrix + i * stride, i + 1, factor_.data() + i * stride_);
@@ -79,7 +79,7 @@ void Cholesky::update_trailing(index_t first, index_t size, int threads) {
   queries.gather(panels, size, identity_order(n_rows), table().tile_rows);
 
   const index_t chunk = 4 * table().tile_rows;
-  const index_t width = round_up(n_rows, kLane<double>);
+  const index_t width = row_stride<double>(n_rows);
   products_.resize(static_cast<std::size_t>(threads));
   const index_t n_chunks = (n_rows + chunk - 1) / chunk;
   // The last rows, which are the longest, first.

@@ -52,7 +52,7 @@ template <Real T> void DeferredScores<T>::sum_changes(std::size_t first) {
 template <Real T>
 void DeferredScores<T>::add_rows(std::size_t first, std::size_t count, const Block& block) {
   const index_t n = static_cast<index_t>(block.examples.size());
-  const index_t width = round_up(n, kLane<T>);
+  const index_t width = row_stride<T>(n);
   values_.resize_discard(static_cast<index_t>(count) * width);
   kernel_.rectangle(std::span(rows_).subspan(first, count), block.examples, values_.data(), width);
   sums_.resize_discard(n_outputs_ * width);

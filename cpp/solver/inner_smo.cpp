@@ -50,9 +50,7 @@ simd::StepView BlockVariables::step_view(const Group& group) {
 
 template <Real T> void BlockProblem<T>::resize(index_t size) {
   BlockVariables::resize(size);
-  const index_t padded = round_up(size, kLane<T>);
-  // Rows a whole number of small pages apart would fall on the same lines of the first-level cache.
-  stride = padded % (8 * kLane<T>) == 0 ? padded + kLane<T> : padded;
+  stride = row_stride<T>(size);
   own.resize_discard(n * stride);
   kernel = own.data();
   resize_diagonal();

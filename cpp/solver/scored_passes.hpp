@@ -201,7 +201,7 @@ template <Real T> class ScoredPasses {
   // `step` examples went before this block. Returns how many of it were mistaken.
   index_t pass_block(std::span<const index_t> block, index_t step) {
     const index_t n = static_cast<index_t>(block.size());
-    const index_t stride = round_up(n, kLane<T>);
+    const index_t stride = row_stride<T>(n);
     block_kernel_.resize_discard(n * stride);
     block_score_.resize_discard(n_sums_ * stride);
     for (index_t s = 0; s < n_sums_; ++s)
@@ -240,7 +240,7 @@ template <Real T> class ScoredPasses {
   // The sums of the block, which account for all mistakes in it, take the place of those that all
   // have: of what was exact in them, no more than those mistakes is in doubt.
   void keep_scores(std::span<const index_t> block) {
-    const index_t n = static_cast<index_t>(block.size()), stride = round_up(n, kLane<T>);
+    const index_t n = static_cast<index_t>(block.size()), stride = row_stride<T>(n);
     for (index_t s = 0; s < n_sums_; ++s)
       for (index_t k = 0; k < n; ++k)
         score_[s * kernel_.size() + block[k]] = block_score_[s * stride + k];

@@ -126,7 +126,7 @@ class SupportSetPasses {
     std::ranges::sort(support_);
     support_.erase(std::unique(support_.begin(), support_.end()), support_.end());
 
-    stride_ = round_up(static_cast<index_t>(columns_.size()), kLane<double>);
+    stride_ = row_stride<double>(static_cast<index_t>(columns_.size()));
     with_support_.resize_discard(static_cast<index_t>(support_.size()) * stride_);
     kernel_.rectangle(support_, columns_, with_support_.data(), stride_);
     add_offset(with_support_);
