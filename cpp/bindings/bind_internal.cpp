@@ -45,7 +45,7 @@ py::tuple dense_block(const simd::KernelTable& target, const MatrixView& A, cons
   for (index_t p = 0; p < columns.n_panels(); ++p) panels.push_back(columns.panel(p));
   DenseQueries<T> gathered;
   gathered.gather(query_panels, n_cols(A), identity_order(n_rows(A)), table.tile_rows);
-  const index_t stride = columns.n_panels() * kLane<T>;
+  const index_t stride = row_stride<T>(n_rows(B));
   std::vector<T> values(static_cast<std::size_t>(n_rows(A) * stride));
   std::vector<T*> out;
   for (index_t r = 0; r < n_rows(A); ++r) out.push_back(values.data() + r * stride);
