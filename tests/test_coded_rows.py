@@ -7,7 +7,7 @@ import copy
 import numpy as np
 import pytest
 
-from maxmargin import Perceptron, SGDClassifier
+from maxmargin import Perceptron, SGDClassifier, _core
 from oracles import rng
 from perceptron_oracles import quiet_fit
 
@@ -145,6 +145,37 @@ def test_examples_without_weight_are_left_out():
     model = quiet_fit(Perceptron(max_iter=6), X, y, sample_weight=weight)
     alone = quiet_fit(Perceptron(max_iter=6), X[kept], y[kept])
     assert model.coef_.tobytes() == alone.coef_.tobytes()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("place", [(0, 0), (N // 2, D // 2), (N - 1, D - 1)])
+def test_what_is_not_finite_is_refused_as_ever(dtype, value, place):
+    X, y = clouds(dtype)
+    model = quiet_fit(Perceptron(max_iter=6), X, y)
+    coef = model.coef_.copy()
+    X[place] = value
+    kind = "NaN" if np.isnan(value) else "infinity"
+    with pytest.raises(ValueError, match=rf"{kind}.*row {place[0]}, column {place[1]}$"):
+        model.fit(X, y)
+    np.testing.assert_array_equal(model.coef_, coef)
+
+
+def test_too_large_numbers_are_refused_as_ever():
+    X, y = clouds(np.float64)
+    X[N // 3, 5] = 1e160
+    with pytest.raises(ValueError, match="squares overflow"):
+        Perceptron(max_iter=6).fit(X, y)
+
+
+def test_whether_codes_tell_of_all_elements():
+    X, _ = clouds(np.float64)
+    settings = _core.OnlineSettings(max_iter=6)
+    assert _core.coded_rows(X, settings).are_bounded
+    assert _core.coded_rows(X, _core.OnlineSettings(max_iter=3)) is None
+    for value, is_bounded in [(0.9e30, True), (-0.9e30, True), (1.1e30, False), (1e300, False)]:
+        X[7, 3] = value
+        assert _core.coded_rows(X, settings).are_bounded == is_bounded
 
 
 def test_subgradient_descent_without_penalty_is_the_same():

@@ -164,9 +164,11 @@ template <class T, class Get> py::list arrays_of(std::vector<OnlineFit>& fits, c
 py::dict online_fit(const py::object& X, const Array<std::int64_t>& y, const Array<double>& weight,
                     const Array<double>& validation_weight, const Array<double>& class_weight,
                     const Array<std::int64_t>& positive, const py::dict& start,
-                    const Settings& settings, const py::object& callback) {
+                    const Settings& settings, const py::object& callback, const CodedRows* coded) {
   const MatrixView view = matrix_view(X);
   const Examples examples{y, weight, validation_weight, class_weight, positive};
+  require(coded == nullptr || (coded->n_rows() == n_rows(view) && coded->n_cols() == n_cols(view)),
+          "coded must be the rows of X");
   require(y.size() == n_rows(view), "y must have one element for every row of X");
   require_codes(examples);
   const index_t d = n_cols(view), n_problems = examples.n_problems(), k = examples.n_functions();
@@ -176,13 +178,10 @@ py::dict online_fit(const py::object& X, const Array<std::int64_t>& y, const Arr
   std::vector<OnlineFit> fits(static_cast<std::size_t>(n_problems));
   {
     const WithoutGil nogil;
-    std::optional<CodedRows> coded;
-    if (examples.positive.size() > 0)
-      coded = coded_rows_for(view, settings.penalty, settings.options, settings.threads, control);
     parallel_for(n_problems, threads_for(view, n_problems, passes, settings), [&](index_t p, int) {
       std::vector<std::int8_t> signs;
       OnlineProblem problem = problem_of(view, examples, settings, p, signs);
-      problem.coded = coded ? &*coded : nullptr;
+      problem.coded = coded;
       fits[p] = train_online(problem, settings.options,
                              {part_of(states.w, p, k * d), part_of(states.b, p, k),
                               part_of(states.average_w, p, k * d), part_of(states.average_b, p, k),
@@ -221,6 +220,13 @@ py::dict online_fit(const py::object& X, const Array<std::int64_t>& y, const Arr
   result["update_steps"] =
       arrays_of<index_t>(fits, [](OnlineFit& fit) -> auto& { return fit.update_steps; });
   return result;
+}
+
+std::optional<CodedRows> coded_rows(const py::object& X, const Settings& settings) {
+  const MatrixView view = matrix_view(X);
+  Control control(python_hook(py::none()));
+  const WithoutGil nogil;
+  return coded_rows_for(view, settings.penalty, settings.options, settings.threads, control);
 }
 
 py::array_t<double> objectives(const py::object& X, const Array<std::int64_t>& y,
@@ -265,9 +271,16 @@ void bind_online(py::module_& m) {
            py::arg("average_from") = 0, py::arg("records_updates") = false,
            py::arg("is_mapped") = false, py::arg("n_threads") = 0);
 
+  py::class_<CodedRows>(m, "CodedRows", "Dense samples once more, in a byte for an element.")
+      .def_property_readonly("are_bounded", &CodedRows::are_bounded,
+                             "Whether all elements are numbers, of at most 1e30 in magnitude.");
+  m.def("coded_rows", &coded_rows, py::arg("X"), py::arg("settings"),
+        "The samples for binary problems of online_fit to read in place of most rows of X, where "
+        "that is likely to pay; else None.");
   m.def("online_fit", &online_fit, py::arg("X"), py::arg("y"), py::arg("weight"),
         py::arg("validation_weight"), py::arg("class_weight"), py::arg("positive"),
         py::arg("start"), py::arg("settings"), py::arg("callback") = py::none(),
+        py::arg("coded") = py::none(),
         "Train one linear function for each positive class against the rest, or, where positive "
         "is empty, one for each class together (solver/subgradient.hpp), from the state `start`.");
   m.def("online_objective", &objectives, py::arg("X"), py::arg("y"), py::arg("weight"),

@@ -50,6 +50,10 @@ CodedRows::CodedRows(const DenseView<T>& X, int threads, Control& control)
   });
 }
 
+bool CodedRows::are_bounded() const {
+  return std::ranges::all_of(steps_.span(), [](float step) { return std::isfinite(step); });
+}
+
 CodedMargins::CodedMargins(const CodedRows& rows)
     : rows_(rows),
       w_(AlignedBuffer<std::int16_t>::zeros(round_up(rows.n_cols(), simd::kCodeGrain))) {

@@ -15,7 +15,10 @@ class CodedRows {
  public:
   template <Real T> CodedRows(const DenseView<T>& X, int threads, Control& control);
 
+  index_t n_rows() const { return steps_.size(); }
   index_t n_cols() const { return n_cols_; }
+  // Whether all elements are numbers, none of them too large for a code.
+  bool are_bounded() const;
   // The codes of row i. Behind the last row, too, codes may be read up to a multiple of kCodeGrain.
   const std::int8_t* row(index_t i) const { return codes_.data() + i * n_cols_; }
   // Infinite where elements are too large or too small for codes to tell anything.

@@ -98,6 +98,11 @@ class OnlineSettings:
         n_threads: int = 0,
     ) -> None: ...
 
+class CodedRows:
+    @property
+    def are_bounded(self) -> bool: ...
+
+def coded_rows(X: Any, settings: OnlineSettings) -> CodedRows | None: ...
 def online_fit(
     X: Any,
     y: NDArray[np.int64],
@@ -108,6 +113,7 @@ def online_fit(
     start: dict[str, NDArray[Any]],
     settings: OnlineSettings,
     callback: Callable[[dict[str, Any]], Any] | None = None,
+    coded: CodedRows | None = None,
 ) -> dict[str, Any]: ...
 def online_objective(
     X: Any,

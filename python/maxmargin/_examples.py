@@ -16,6 +16,25 @@ Settings = dict[str, Any]
 NONE = np.zeros(0)
 
 
+def core_settings(settings: Settings, matrix: Matrix) -> _core.OnlineSettings:
+    """Return the core's settings for these samples."""
+    arrays = (matrix.data, matrix.indices) if isinstance(matrix, CsrMatrix) else (matrix,)
+    return _core.OnlineSettings(**settings, is_mapped=any(map(is_mapped, arrays)))
+
+
+class RowCoder:
+    """Codes the rows of samples as they are checked, which saves reading them once more."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.coded: _core.CodedRows | None = None
+        self._settings = settings
+
+    def are_bounded(self, matrix: Matrix) -> bool:
+        """Return whether the rows are coded and turned out finite, 1e30 at most in magnitude."""
+        self.coded = _core.coded_rows(matrix, core_settings(self._settings, matrix))
+        return self.coded is not None and self.coded.are_bounded
+
+
 class Examples(NamedTuple):
     """Training data in the core's form."""
 
@@ -25,11 +44,7 @@ class Examples(NamedTuple):
     weight: NDArray[np.float64] | None
     class_weight: NDArray[np.float64]
     positive: NDArray[np.int64]  # classes against the rest; empty: all classes in one problem
-
-    def settings_of(self, settings: Settings) -> _core.OnlineSettings:
-        """Return the core's settings for these data."""
-        arrays = (self.X.data, self.X.indices) if isinstance(self.X, CsrMatrix) else (self.X,)
-        return _core.OnlineSettings(**settings, is_mapped=any(map(is_mapped, arrays)))
+    coded: _core.CodedRows | None = None  # X once more
 
     def given_weight(self) -> NDArray[np.float64]:
         """Return the weights as the core takes them: none, or one for every row."""

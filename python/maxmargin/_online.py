@@ -10,7 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin import _core, _validation
-from maxmargin._examples import NONE, Examples, Settings, is_state, weights_of, zero_state
+from maxmargin._examples import (
+    NONE,
+    Examples,
+    RowCoder,
+    Settings,
+    core_settings,
+    is_state,
+    weights_of,
+    zero_state,
+)
 from maxmargin._mistake_driven import MistakeDriven
 from maxmargin._one_vs_rest import class_factors, positive_classes
 from maxmargin._sparse import Matrix, product
@@ -72,11 +81,13 @@ class OnlineLinear(MistakeDriven):
         """
         settings = self._settings()
         goes_on = _validation.check_flag("warm_start", self.warm_start)
-        matrix = self._matrix_to_fit(X)
+        coder = RowCoder(settings)
+        matrix = self._matrix_to_fit(X, coder.are_bounded)
         codes, classes = _validation.check_labels(y, matrix.shape[0], type(self).__name__)
         if sample_weight is not None:
             sample_weight = _validation.check_sample_weight(sample_weight, matrix.shape[0])
         examples = self._examples(matrix, codes, classes, sample_weight)
+        examples = examples._replace(coded=coder.coded)
         start = None
         if goes_on and self.__sklearn_is_fitted__():
             self._check_same_model(X, matrix, classes)
@@ -337,8 +348,9 @@ class OnlineLinear(MistakeDriven):
                     examples.class_weight,
                     examples.positive,
                     zero_state(examples) if start is None else start,
-                    examples.settings_of(settings),
+                    core_settings(settings, examples.X),
                     callback,
+                    examples.coded,
                 )
             except _core.NumericError as error:
                 raise ValueError(self._overflow_message(str(error))) from error

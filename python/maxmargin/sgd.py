@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin import _core, _validation
-from maxmargin._examples import Examples, Settings, weights_of
+from maxmargin._examples import Examples, Settings, core_settings, weights_of
 from maxmargin._online import OnlineLinear
 from maxmargin._validation import ClassWeight
 from maxmargin._wording import counted
@@ -291,7 +291,7 @@ class SGDClassifier(OnlineLinear):
             examples.positive,
             coef,
             intercept,
-            examples.settings_of(settings),
+            core_settings(settings, examples.X),
         )
         if not np.isfinite(objective).all():
             raise ValueError(self._overflow_message("the objective overflows"))

@@ -44,6 +44,7 @@ from maxmargin._validation.parameters import (
     usable_cores,
 )
 from maxmargin._validation.samples import (
+    AreBounded,
     check_features,
     check_matrix,
     feature_names,
@@ -60,6 +61,7 @@ from maxmargin._validation.state import (
 )
 
 __all__ = [
+    "AreBounded",
     "Callback",
     "ClassWeight",
     "Gamma",

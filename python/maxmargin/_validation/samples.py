@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,11 @@ from maxmargin._sparse import CsrMatrix, Floats, Matrix, as_float, csr_of
 
 _BLOCK_ELEMENTS = 1 << 20
 
+# Tells of samples whether all values are known to be finite and at most 1e30 in magnitude.
+AreBounded = Callable[[Matrix], bool]
 
-def check_matrix(X: Any, owner: str) -> Matrix:
+
+def check_matrix(X: Any, owner: str, are_bounded: AreBounded | None = None) -> Matrix:
     """Return `X` in the form that the core takes.
 
     Parameters
@@ -26,6 +30,8 @@ def check_matrix(X: Any, owner: str) -> Matrix:
         A C-contiguous float32 or float64 array and canonical CSR are not copied.
     owner : str
         The estimator's name, for messages.
+    are_bounded : callable, default=None
+        What reads the values anyway, and may tell that they need no further look.
 
     Raises
     ------
@@ -44,8 +50,9 @@ def check_matrix(X: Any, owner: str) -> Matrix:
         _check_dimensions(array, owner)
         matrix = as_float(array)
     _check_size(matrix.shape, owner)
-    values = matrix.data if isinstance(matrix, CsrMatrix) else matrix
-    _check_values(values, matrix, owner)
+    if are_bounded is None or not are_bounded(matrix):
+        values = matrix.data if isinstance(matrix, CsrMatrix) else matrix
+        _check_values(values, matrix, owner)
     return matrix
 
 
