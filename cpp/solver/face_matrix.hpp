@@ -3,7 +3,6 @@
 #include "base/aligned_buffer.hpp"
 #include "base/parallel.hpp"
 #include "base/sums.hpp"
-#include "data/feature_order.hpp"
 #include "data/sample_rows.hpp"
 
 #include <algorithm>
@@ -121,10 +120,15 @@ class FaceMatrix<Rows> {
     }
   };
 
+  // Of a feature among those that are shared, and of its first element.
+  struct Place {
+    index_t number = 0, element = 0;
+  };
+
   // Some of the samples, and what a thread finds in them.
   struct Part {
     std::size_t begin = 0, end = 0;
-    std::int32_t* count = nullptr; // by feature
+    std::int32_t* count = nullptr; // by feature; at last of this and the parts before
     AlignedBuffer<index_t> next;   // place of an element, by number of its feature
     double largest = 0.0;          // magnitude of a value
   };
@@ -177,44 +181,45 @@ class FaceMatrix<Rows> {
   }
 
   void number_features() {
-    find_shared_features();
-    const auto n_shared = std::ssize(features_);
-    for (Part& part : parts_) part.next.resize_discard(n_shared);
-    w_.resize(features_.size());
-    by_feature_.ends.resize(features_.size());
-    by_feature_.begins.resize(features_.size() + 1);
-    index_t number = 0, place = 0;
-    for (const index_t k : by_falling_count(count_)) {
-      const index_t j = features_[k];
-      by_feature_.begins[number] = place;
-      index_t place_of_part = place;
-      place += count_[k];
-      for (Part& part : parts_) {
-        part.next[number] = place_of_part;
-        if (&part != &parts_.back()) place_of_part += part.count[j];
-      }
-      by_feature_.ends[number] = place;
-      number_[j] = static_cast<std::int32_t>(number++);
-    }
-    by_feature_.begins[number] = place;
-    by_feature_.elements.resize_discard(place);
-  }
-
-  void find_shared_features() {
-    features_.clear();
-    features_.reserve(static_cast<std::size_t>(n_features_));
-    count_.clear();
-    count_.reserve(static_cast<std::size_t>(n_features_));
+    for (std::size_t p = 1; p < parts_.size(); ++p)
+      for (index_t j = 0; j < n_features_; ++j) parts_[p].count[j] += parts_[p - 1].count[j];
+    const std::int32_t* const count = parts_.back().count; // of all parts
+    std::vector<Place> places = places_by_count(count);
+    for (Part& part : parts_) part.next.resize_discard(std::ssize(w_));
     for (index_t j = 0; j < n_features_; ++j) {
-      index_t n = 0;
-      for (const Part& part : parts_) n += part.count[j];
+      const std::int32_t n = count[j];
       if (n < 2) {
         number_[j] = kAlone;
         continue;
       }
-      features_.push_back(static_cast<std::int32_t>(j));
-      count_.push_back(n);
+      const auto [number, begin] = places[n];
+      places[n] = {number + 1, begin + n};
+      by_feature_.begins[number] = begin;
+      by_feature_.ends[number] = begin + n;
+      parts_.front().next[number] = begin;
+      for (std::size_t p = 1; p < parts_.size(); ++p)
+        parts_[p].next[number] = begin + parts_[p - 1].count[j];
+      number_[j] = static_cast<std::int32_t>(number);
     }
+  }
+
+  // Where features of every count begin, those of the greatest first.
+  std::vector<Place> places_by_count(const std::int32_t* count) {
+    std::vector<index_t> n_features(samples_.size() + 1, 0);
+    for (index_t j = 0; j < n_features_; ++j) ++n_features[count[j]];
+    std::vector<Place> places(n_features.size());
+    Place next;
+    for (index_t n = std::ssize(places) - 1; n >= 2; --n) {
+      places[n] = next;
+      next.number += n_features[n];
+      next.element += n_features[n] * n;
+    }
+    w_.resize(static_cast<std::size_t>(next.number));
+    by_feature_.ends.resize(w_.size());
+    by_feature_.begins.resize(w_.size() + 1);
+    by_feature_.begins.back() = next.element;
+    by_feature_.elements.resize_discard(next.element);
+    return places;
   }
 
   // Where every row begins, with room for all of its elements.
@@ -258,8 +263,6 @@ class FaceMatrix<Rows> {
   index_t n_features_;
   AlignedBuffer<std::int32_t> counts_; // of all parts
   std::int32_t* number_ = nullptr;     // of every feature, where the counts of the first part were
-  std::vector<std::int32_t> features_; // that are shared
-  std::vector<index_t> count_;         // of these
   Lists by_row_, by_feature_;
   std::vector<double> diagonal_, w_;
   double scale_ = 1.0, square_of_unit_ = 1.0; // of the values that are kept
