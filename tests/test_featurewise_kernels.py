@@ -65,7 +65,9 @@ def test_parts_that_pair_numbers_in_different_ways_are_evaluated_before():
     kernel = RBF(0.3) + Laplacian(0.3)
     model = SVC(kernel=kernel, tol=1e-7).fit(X, y)
     assert model._kernel_params.type == "callable"
-    by_matrix = SVC(kernel="precomputed", tol=1e-7).fit(kernel(X, X), y)
+    by_matrix = SVC(kernel="precomputed", tol=1e-7).fit(kernel.by_definition(X, X), y)
     np.testing.assert_allclose(
-        model.decision_function(X), by_matrix.decision_function(kernel(X, X)), atol=1e-5
+        model.decision_function(X),
+        by_matrix.decision_function(kernel.by_definition(X, X)),
+        atol=1e-5,
     )

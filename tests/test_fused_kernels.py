@@ -73,7 +73,7 @@ def test_the_core_evaluates_weighted_and_normalised_kernels(kernel, sparse):
     X, y = samples(sparse=sparse)
     fused = SVC(kernel=kernel, C=0.5, tol=1e-7).fit(X, y)
     assert fused._kernel_params.type == "composed"
-    K = kernel(X, X)
+    K = kernel.by_definition(X, X)
     by_matrix = SVC(kernel="precomputed", C=0.5, tol=1e-7).fit(K, y)
     expected = by_matrix.decision_function(K)
     np.testing.assert_allclose(fused.decision_function(X), expected, atol=1e-4)
@@ -94,8 +94,8 @@ def test_every_formulation_takes_them(name, sparse, dtype):
     X_test = samples(50, sparse=sparse, dtype=dtype, seed=5)[0]
     kernel = 0.5 * POLY.normalised() + RBF(0.5).weighted(tilt)
     fused = make(kernel=kernel, tol=1e-7, **params).fit(X, y)
-    by_matrix = make(kernel="precomputed", tol=1e-7, **params).fit(kernel(X, X), y)
-    expected = values_of(by_matrix, kernel(X_test, X))
+    by_matrix = make(kernel="precomputed", tol=1e-7, **params).fit(kernel.by_definition(X, X), y)
+    expected = values_of(by_matrix, kernel.by_definition(X_test, X))
     scale = np.abs(expected).max()
     np.testing.assert_allclose(values_of(fused, X_test), expected, atol=1e-5 * scale)
 
@@ -106,7 +106,9 @@ def test_more_samples_than_are_evaluated_at_a_time(sparse):
     kernel = 0.5 * POLY.normalised() + RBF(0.5).weighted(tilt)
     model = SVC(kernel=kernel, C=0.02, tol=1e-5).fit(X, rng(0).permutation(y))
     assert len(model.support_) > 1100
-    expected = kernel(X, model.support_vectors_) @ model.dual_coef_[0] + model.intercept_[0]
+    expected = (
+        kernel.by_definition(X, model.support_vectors_) @ model.dual_coef_[0] + model.intercept_[0]
+    )
     np.testing.assert_allclose(model.decision_function(X), expected, atol=1e-10)
     again = diagnostics.certificate(model, X, rng(0).permutation(y))
     assert again.kkt_violation < 1.01e-5
@@ -116,7 +118,7 @@ def test_a_normalised_kernel_trains_the_machine_of_libsvm():
     libsvm = pytest.importorskip("libsvm.svmutil")
     X, y = samples(200)
     kernel = (RBF(0.5) + 0.1 * POLY).normalised()
-    numbered = np.column_stack([np.arange(1, 201), kernel(X, X)])
+    numbered = np.column_stack([np.arange(1, 201), kernel.by_definition(X, X)])
     problem = libsvm.svm_problem(y, numbered, isKernel=True)
     theirs = libsvm.svm_train(problem, libsvm.svm_parameter("-t 4 -c 2 -e 1e-8 -q"))
     values = np.array(libsvm.svm_predict(y, numbered, theirs, "-q")[2])[:, 0]
@@ -134,7 +136,7 @@ def test_classes_and_probabilities(sparse):
     kernel = Polynomial(2, 0.1, 1.0).normalised() + 0.1 * RBF(0.05).weighted(plus_one)
     params = {"tol": 1e-7, "decision_function_shape": "ovo", "probability": True}
     fused = SVC(kernel=kernel, **params).fit(X, y)
-    K = kernel(X, X)
+    K = kernel.by_definition(X, X)
     by_matrix = SVC(kernel="precomputed", **params).fit(K, y)
     np.testing.assert_allclose(
         fused.decision_function(X), by_matrix.decision_function(K), atol=1e-4
@@ -209,7 +211,7 @@ def test_values_beyond_float32_are_normalised_in_float64():
     X, y = samples(400)
     kernel = Polynomial(40, 10.0, 1.0).normalised()
     assert Polynomial(40, 10.0, 1.0).diagonal(X).max() > 1e60
-    K = kernel(X, X)
+    K = kernel.by_definition(X, X)
     expected = SVC(kernel="precomputed", tol=1e-6).fit(K, y).decision_function(K)
     values = SVC(kernel=kernel, tol=1e-6).fit(X, y).decision_function(X)
     np.testing.assert_allclose(values, expected, atol=1e-4)
@@ -232,7 +234,7 @@ def test_equal_samples_are_trained_as_one(name):
     X, y = np.tile(X, (8, 1)), np.tile(y, 8)
     kernel = POLY.normalised() + RBF(0.5).weighted(tilt)
     fused = make(kernel=kernel, tol=1e-7, **params).fit(X, y)
-    K = kernel(X, X)
+    K = kernel.by_definition(X, X)
     by_matrix = make(kernel="precomputed", tol=1e-7, **params).fit(K, y)
     np.testing.assert_allclose(values_of(fused, X), values_of(by_matrix, K), atol=1e-5)
     assert fused.certificate_.kernel_values < by_matrix.certificate_.kernel_values / 16
@@ -242,7 +244,7 @@ def test_the_kernel_perceptron_makes_the_mistakes_of_the_definition():
     X, y = samples(80)
     kernel = 0.5 * POLY.normalised() + RBF(0.5).weighted(tilt)
     model = KernelPerceptron(kernel=kernel, max_iter=20, tol=0.0).fit(X, y)
-    K, alpha = kernel(X, X) + 1.0, np.zeros(80)
+    K, alpha = kernel.by_definition(X, X) + 1.0, np.zeros(80)
     for _ in range(model.n_iter_):
         for i in range(80):
             alpha[i] += y[i] * (K[i] @ (alpha * y)) <= 0
@@ -275,7 +277,9 @@ def test_what_the_core_does_not_know_is_evaluated_before():
     for kernel in (too_many, (RBF(0.3) + ChiSquared(0.3)).normalised()):
         model = SVC(kernel=kernel, tol=1e-7).fit(X, y)
         assert model._kernel_params.type == "callable"
-        by_matrix = SVC(kernel="precomputed", tol=1e-7).fit(kernel(X, X), y)
+        by_matrix = SVC(kernel="precomputed", tol=1e-7).fit(kernel.by_definition(X, X), y)
         np.testing.assert_allclose(
-            model.decision_function(X), by_matrix.decision_function(kernel(X, X)), atol=1e-5
+            model.decision_function(X),
+            by_matrix.decision_function(kernel.by_definition(X, X)),
+            atol=1e-5,
         )

@@ -74,7 +74,7 @@ def test_values_are_those_of_the_definition(name, sparse):
 def test_rules_of_composition():
     A, B = rng(0).random((6, 3)), rng(1).random((4, 3))
     rbf, poly, linear = RBF(0.5), Polynomial(2, coef0=1.0), Linear()
-    K = {k: k(A, B) for k in (rbf, poly, linear)}
+    K = {k: k.by_definition(A, B) for k in (rbf, poly, linear)}
     cases = {
         rbf + poly: K[rbf] + K[poly],
         rbf + 0.5 * poly + 2: K[rbf] + 0.5 * K[poly] + 2,
@@ -211,9 +211,11 @@ def test_the_core_evaluates_composed_kernels(kernel, sparse):
     params = {"C": 0.5, "tol": 1e-7}
     in_core = SVC(kernel=kernel, **params).fit(wrap(X), y)
     assert in_core._kernel_params.type == "composed"
-    by_matrix = SVC(kernel="precomputed", **params).fit(kernel(X, X), y)
+    by_matrix = SVC(kernel="precomputed", **params).fit(kernel.by_definition(X, X), y)
     np.testing.assert_allclose(
-        in_core.decision_function(wrap(X)), by_matrix.decision_function(kernel(X, X)), atol=1e-4
+        in_core.decision_function(wrap(X)),
+        by_matrix.decision_function(kernel.by_definition(X, X)),
+        atol=1e-4,
     )
     again = pickle.loads(pickle.dumps(in_core))
     assert repr(again) == repr(in_core)
@@ -226,9 +228,11 @@ def test_large_compositions_are_evaluated_before():
     kernel = sum(RBF(0.1 * k) for k in range(1, 9)) * RBF(0.1)
     model = SVC(kernel=kernel, tol=1e-7).fit(X, y)
     assert model._kernel_params.type == "callable"
-    by_matrix = SVC(kernel="precomputed", tol=1e-7).fit(kernel(X, X), y)
+    by_matrix = SVC(kernel="precomputed", tol=1e-7).fit(kernel.by_definition(X, X), y)
     np.testing.assert_allclose(
-        model.decision_function(X), by_matrix.decision_function(kernel(X, X)), atol=1e-5
+        model.decision_function(X),
+        by_matrix.decision_function(kernel.by_definition(X, X)),
+        atol=1e-5,
     )
 
 
@@ -270,7 +274,7 @@ def test_the_certificate_of_a_composed_kernel_is_true():
     model = SVC(kernel=kernel, C=3.0).fit(X, y)
     beta = np.zeros(300)
     beta[model.support_] = model.dual_coef_[0]
-    K = kernel(X, X)
+    K = kernel.by_definition(X, X)
     assert model.certificate_.dual_objective == pytest.approx(
         0.5 * beta @ K @ beta - np.abs(beta).sum(), rel=1e-6
     )

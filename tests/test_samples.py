@@ -184,6 +184,13 @@ def test_unsorted_duplicates_are_added_up_in_a_copy():
     np.testing.assert_array_equal(result.toarray(), dense)
 
 
+def test_duplicates_of_truths_are_what_scipy_makes_of_them():
+    data = np.array([True, True, True, False, False, False, True])
+    S = sp.csr_matrix((data, [1, 0, 1, 2, 2, 0, 0], [0, 3, 5, 7]), shape=(3, 3))
+    result = check_matrix(S, "SVC").to_scipy()
+    np.testing.assert_array_equal(result.toarray(), S.toarray())
+
+
 @pytest.mark.parametrize("form", ["csc", "coo", "lil", "dok", "bsr", "dia"])
 @pytest.mark.parametrize("kind", ["matrix", "array"])
 def test_every_sparse_format_is_accepted(form, kind):

@@ -1,6 +1,7 @@
 #include "bindings/arrays.hpp"
 #include "bindings/control.hpp"
 #include "bindings/pybind.hpp"
+#include "kernel/cross_kernel.hpp"
 #include "kernel/kernel_function.hpp"
 #include "model/decision.hpp"
 #include "svm/one_class.hpp"
@@ -208,6 +209,21 @@ py::dict svr_fit(const py::object& X, const Array<double>& targets, const Array<
   });
 }
 
+py::array_t<double> kernel_values(const py::object& A, const py::object& B,
+                                  const KernelParams& kernel,
+                                  const std::optional<Array<double>>& factors, int n_threads) {
+  const MatrixView first = matrix_view(A), second = matrix_view(B);
+  const std::span<const double> given = span_of(factors);
+  py::array_t<double> values({n_rows(first), n_rows(second)});
+  double* const out = values.mutable_data();
+  Control control(python_hook(py::none()));
+  {
+    const WithoutGil nogil;
+    cross_values(first, given, second, kernel, out, n_threads, control);
+  }
+  return values;
+}
+
 py::dict one_class_fit(const py::object& X, const Array<double>& upper, const KernelParams& kernel,
                        const TrainingOptions& options, double nu, const py::object& callback) {
   return fit_single(X, upper, callback, [&](const MatrixView& view, Control& control) {
@@ -257,6 +273,11 @@ void bind_svm(py::module_& m) {
       .def_readonly("gamma", &KernelParams::gamma)
       .def_readonly("coef0", &KernelParams::coef0)
       .def_readonly("degree", &KernelParams::degree);
+
+  m.def("kernel_values", &kernel_values, py::arg("A"), py::arg("B"), py::arg("kernel"),
+        py::arg("factors") = py::none(), py::arg("n_threads") = 0,
+        "The values of all rows of A, of which these are the factors, with all rows of B, whose "
+        "factors the kernel has, in float64.");
 
   py::class_<TrainingOptions>(m, "TrainingOptions", "How a machine is trained; svm/machine.hpp.")
       .def(py::init(&training_options), py::kw_only(), py::arg("tol") = 1e-3,

@@ -27,6 +27,14 @@ class KernelParams:
     @property
     def degree(self) -> int: ...
 
+def kernel_values(
+    A: Any,
+    B: Any,
+    kernel: KernelParams,
+    factors: NDArray[np.float64] | None = None,
+    n_threads: int = 0,
+) -> NDArray[np.float64]: ...
+
 class TrainingOptions:
     def __init__(
         self,

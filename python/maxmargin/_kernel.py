@@ -159,7 +159,8 @@ def overflow_message(kernel: KernelParams, what: str) -> str:
 def kernel_block(kernel: KernelParams, A: Matrix, B: Matrix) -> NDArray[np.float64]:
     """Return the kernel values of the rows of A with those of B in float64, by the definition."""
     if kernel.function is not None:
-        return values_of_function(kernel.function, A, B)
+        definition = getattr(kernel.function, "by_definition", kernel.function)
+        return values_of_function(definition, A, B)
     if kernel.type == "rbf":
         return np.exp(-kernel.gamma * _squared_distances(A, B))
     dots = _dots(A, B)
@@ -168,6 +169,13 @@ def kernel_block(kernel: KernelParams, A: Matrix, B: Matrix) -> NDArray[np.float
     dots *= kernel.gamma
     dots += kernel.coef0
     return np.tanh(dots) if kernel.type == "sigmoid" else dots**kernel.degree
+
+
+def core_values(kernel: KernelParams, A: Matrix, B: Matrix) -> NDArray[np.float64]:
+    """Return the same from the core, on all its threads."""
+    for X in (A, B):
+        check_samples(kernel, X)
+    return _core.kernel_values(A, B, kernel.to_core(B), kernel.factors(A))
 
 
 def check_samples(kernel: KernelParams, X: Matrix) -> None:

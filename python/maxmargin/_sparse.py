@@ -100,7 +100,12 @@ def csr_of(X: Any) -> CsrMatrix:
     ascends = check_structure(data, indices, indptr, n_rows, n_cols)
     n_stored = int(indptr[-1])
     matrix = CsrMatrix(data[:n_stored], indices[:n_stored], indptr, n_cols)
-    return matrix if ascends else _canonical(matrix)
+    if ascends:
+        return matrix
+    matrix = _canonical(matrix)
+    if csr.data.dtype.kind == "b":  # the sum of two of these is their disjunction
+        np.minimum(matrix.data, 1.0, out=matrix.data)
+    return matrix
 
 
 def _indices_of_one_type(indices: NDArray[Any], indptr: NDArray[Any]) -> tuple[Integers, Integers]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin import _validation
-from maxmargin._kernel import KernelParams, for_function
+from maxmargin._kernel import KernelParams, core_values, for_function
 from maxmargin._nested_params import changed_params, with_nested
 from maxmargin._sparse import Matrix, take_rows
 from maxmargin._validation import is_real
@@ -30,17 +30,38 @@ class Kernel:
     def __call__(self, A: Any, B: Any) -> NDArray[np.float64]:
         """Return the values of all rows of A with all rows of B, shape (len(A), len(B)).
 
+        The core makes them, in one go also for sums and products of kernels, on as many threads as
+        OpenMP has by default; `by_definition` those that it does not know.
+
+        Parameters
+        ----------
+        A, B : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples of as many features.
+
         Raises
         ------
         ValueError
-            If A and B are not valid samples of as many features.
+            If A and B are not valid samples of as many features, or the kernel is not defined for
+            them.
         """
+        first, second = self._samples(A, B)
+        params = self._core_params()
+        return self._values(first, second) if params is None else core_values(params, first, second)
+
+    def by_definition(self, A: Any, B: Any) -> NDArray[np.float64]:
+        """Return the same values as numpy makes them by the formula, part by part.
+
+        Slower than calling the kernel, and independent of the core.
+        """
+        return self._values(*self._samples(A, B))
+
+    def _samples(self, A: Any, B: Any) -> tuple[Matrix, Matrix]:
         first, second = (_validation.check_matrix(X, type(self).__name__) for X in (A, B))
         if first.shape[1] != second.shape[1]:
             raise ValueError(
                 f"A and B must have as many features, got {first.shape[1]} and {second.shape[1]}"
             )
-        return self._values(first, second)
+        return first, second
 
     def diagonal(self, A: Any) -> NDArray[np.float64]:
         """Return the value of every row of A with itself, shape (len(A),)."""
