@@ -273,7 +273,7 @@ def test_model_files_do_not_know_them(tmp_path):
 def test_what_the_core_does_not_know_is_evaluated_before():
     X, y = samples(60)
     X = abs(X)
-    too_many = sum(RBF(0.1 * k).weighted(plus_one) for k in range(1, 9)).normalised()
+    too_many = sum(RBF(0.1 * k).weighted(plus_one) for k in range(1, 18)).normalised()
     for kernel in (too_many, (RBF(0.3) + ChiSquared(0.3)).normalised()):
         model = SVC(kernel=kernel, tol=1e-7).fit(X, y)
         assert model._kernel_params.type == "callable"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from maxmargin import _core
+from maxmargin import SVC, _core
 from maxmargin.kernels import (
     RBF,
     ChiSquared,
@@ -108,6 +108,49 @@ def test_units_far_from_1(unit):
     assert_close(RBF(1.0 / unit**2)(A * unit, B * unit), expected)
 
 
+def test_products_of_normalised_kernels_stay_in_range():
+    kernel = Polynomial(20).normalised() * Polynomial(20).normalised()
+    for scale in (1e-4, 1.0, 1e4):
+        X = scale * np.array([[1.0, 0.0], [1.0, 1.0]])
+        assert_close(kernel(X, X), kernel.by_definition(X, X))
+        np.testing.assert_allclose(np.diag(kernel(X, X)), 1.0, rtol=1e-12)
+
+
+def test_columns_far_smaller_than_rows():
+    A = np.array([[1.0, 2.0], [6.0, 1.0]])
+    for tiny in (1e-155, 1e-160, 1e-200, 1e-280):
+        B = np.array([[tiny, 0.0], [0.0, 0.0]])
+        for kernel in (RBF(0.5), Linear(), Polynomial(1, 1e100), Laplacian(0.5)):
+            for left, right in ((A, B), (B, A), (1e10 * A, B), (B, 1e10 * A)):
+                expected = kernel.by_definition(left, right)
+                np.testing.assert_allclose(kernel(left, right), expected, rtol=1e-12, atol=0)
+
+
+@pytest.mark.parametrize("offset", [0.0, 2000.0, 1e5, 1.7e9])
+def test_mostly_zero_samples_with_a_column_far_off(offset):
+    """One-hot features beside a time: the time's offset is not to swallow all distances."""
+    random = rng(9)
+    X = np.hstack([np.eye(10)[random.integers(0, 10, 200)], offset + 5 * random.random((200, 1))])
+    difference = X[:, None, :] - X
+    expected = np.exp(-0.5 * (difference**2).sum(axis=2))
+    K = RBF(0.5)(X, X)
+    np.testing.assert_allclose(K, expected, atol=1e-13)
+    np.testing.assert_array_equal(K, K.T)
+    y = np.sin(X[:, -1] - offset) > 0
+    model = SVC(gamma=0.5, C=10.0).fit(X, y)
+    sums = expected[:, model.support_] @ model.dual_coef_[0] + model.intercept_[0]
+    np.testing.assert_allclose(model.decision_function(X), sums, atol=1e-11)
+    assert model.score(X, y) > 0.95
+
+
+def test_sums_of_sixteen_kernels_are_made_in_the_core():
+    X = samples(40, 4, 10)
+    kernel = sum(RBF(0.1 * k + 0.1) for k in range(16))
+    assert kernel._core_params() is not None
+    assert_close(kernel(X, X), kernel.by_definition(X, X))
+    assert (kernel + RBF(5.0))._core_params() is None
+
+
 def test_what_is_not_allowed():
     X = samples(5, 3, 7)
     for kernel in (RBF(), RBF() + Linear()):
@@ -115,6 +158,8 @@ def test_what_is_not_allowed():
             kernel(X, X[:, :2])
         with pytest.raises(ValueError, match="NaN"):
             kernel(X, np.full((2, 3), np.nan))
+    with pytest.raises(ValueError, match="real numbers, got dtype complex128"):
+        RBF().weighted(lambda A: np.ones(len(A), complex))(X, X)
     for kernel in (ChiSquared(), ChiSquared() + HistogramIntersection()):
         for A, B in ((-X, X), (X, -X)):
             with pytest.raises(ValueError, match="features >= 0"):

@@ -62,8 +62,19 @@ def test_a_weight_of_samples_may_be_a_column_of_csr():
     np.testing.assert_array_equal(sparse.predict(sp.csr_matrix(X)), dense.predict(X))
 
 
+def test_functions_cannot_change_what_they_are_given():
+    X, y = two_classes()
+
+    def changes_first(A, B):
+        A *= 2.0
+        return A @ B.T
+
+    with pytest.raises(ValueError, match="read-only"):
+        SVC(kernel=changes_first).fit(X, y)
+
+
 def test_kernels_that_a_kernel_perceptron_does_not_take_are_named():
     X, y = two_classes()
     for kernel in (RBF() + Laplacian(), lambda A, B: A @ B.T, "precomputed"):
-        with pytest.raises(ValueError, match="not made of featurewise ones and others"):
+        with pytest.raises(ValueError, match="16 at most, all functions of the same sum"):
             KernelPerceptron(kernel=kernel).fit(X, y)

@@ -225,7 +225,7 @@ def test_the_core_evaluates_composed_kernels(kernel, sparse):
 
 def test_large_compositions_are_evaluated_before():
     X, y = two_classes(60)
-    kernel = sum(RBF(0.1 * k) for k in range(1, 9)) * RBF(0.1)
+    kernel = sum(RBF(0.1 * k) for k in range(1, 17)) * RBF(0.1)
     model = SVC(kernel=kernel, tol=1e-7).fit(X, y)
     assert model._kernel_params.type == "callable"
     by_matrix = SVC(kernel="precomputed", tol=1e-7).fit(kernel.by_definition(X, X), y)

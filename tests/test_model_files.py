@@ -132,6 +132,20 @@ def test_libsvm_reads_the_estimator(tmp_path, kernel, n_classes):
     np.testing.assert_array_equal(model.predict(Z), theirs)
 
 
+def test_a_file_does_not_tell_of_features_that_are_zero(tmp_path):
+    X, y = problem(2)
+    wider = np.hstack([X, np.zeros((len(X), 1))])
+    save_model(SVC().fit(wider, y), tmp_path / "m")
+    loaded = load_model(tmp_path / "m")
+    with pytest.raises(ValueError, match=r"4 features.* 3 features.* pass n_features to"):
+        loaded.predict(wider)
+    told = load_model(tmp_path / "m", n_features=4)
+    with pytest.raises(ValueError, match=r"expecting 4 features as input$"):
+        told.predict(X)
+    with pytest.raises(ValueError, match=r"expecting 4 features as input$"):
+        loaded.fit(wider, y).predict(X)
+
+
 @pytest.mark.parametrize("labels", [(5, 3), (2, 9, -4)])
 def test_estimator_from_libsvms_file(tmp_path, labels):
     text = libsvm_text("rbf", labels)

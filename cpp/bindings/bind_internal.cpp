@@ -56,7 +56,8 @@ py::tuple dense_block(const simd::KernelTable& target, const MatrixView& A, cons
   block.depth = n_cols(A);
   block.panels = panels.data();
   block.n_panels = columns.n_panels();
-  block.epilogue = epilogue_of<T>(kernel, scaling);
+  const simd::Epilogue<T> epilogue = epilogue_of<T>(kernel, scaling);
+  block.epilogue = &epilogue;
   const SampleFactors<T> query_factors(factors, n_factors(kernel), n_rows(A),
                                        identity_order(n_rows(A)));
   const SampleFactors<T> column_factors(kernel.factors, n_factors(kernel), n_rows(B),
@@ -92,6 +93,7 @@ py::tuple sparse_block(const simd::KernelTable& target, const MatrixView& A, con
   index.build(columns, rows);
   const SampleFactors<T> query_factors(factors, n_factors(kernel), n_rows(A), numbers);
   const SampleFactors<T> row_factors(kernel.factors, n_factors(kernel), n_rows(B), rows);
+  const simd::Epilogue<T> epilogue = epilogue_of<T>(kernel, scaling);
   QueryTable<T> lines;
   double seconds = 0.0;
   for (index_t first = 0; first < n_rows(A); first += QueryTable<T>::kQueries) {
@@ -104,7 +106,7 @@ py::tuple sparse_block(const simd::KernelTable& target, const MatrixView& A, con
     simd::SparseBlock<T> block;
     columns.describe(rows, block);
     lines.describe(block);
-    block.epilogue = epilogue_of<T>(kernel, scaling);
+    block.epilogue = &epilogue;
     block.query_factors = query_factors.from(first);
     block.row_factors = row_factors.from(0);
     double best = HUGE_VAL;

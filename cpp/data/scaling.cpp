@@ -17,11 +17,20 @@ constexpr index_t kProbes = 255;
 constexpr index_t kGrain = 256;       // rows, or elements, that a thread reads at the least
 constexpr index_t kWorkOfElement = 4; // multiplications that centring one takes as long as
 
+// Some of so many rows, spread over all.
+std::vector<index_t> probes(index_t n_rows) {
+  std::vector<index_t> rows(static_cast<std::size_t>(std::min(kProbes, n_rows)));
+  for (std::size_t p = 0; p < rows.size(); ++p)
+    rows[p] = static_cast<index_t>(p) * n_rows / std::ssize(rows);
+  return rows;
+}
+
 template <class View> std::vector<double> medians_of(const View& X) {
-  const index_t n = std::min(kProbes, X.rows);
+  const std::vector<index_t> rows = probes(X.rows);
+  const index_t n = std::ssize(rows);
   std::vector<double> values(static_cast<std::size_t>(n * X.cols), 0.0); // by column
   for (index_t p = 0; p < n; ++p)
-    for_each_feature<double>(X, p * X.rows / n, Scaling{},
+    for_each_feature<double>(X, rows[p], Scaling{},
                              [&](index_t k, double x) { values[k * n + p] = x; });
   std::vector<double> medians;
   for (index_t k = 0; k < X.cols; ++k) {
@@ -93,6 +102,32 @@ double largest_magnitude(const MatrixView& X, const Scaling& scaling, int thread
 constexpr double kDenseAsSparse = 0.4;
 constexpr double kSparseAsDense = 2.0 / 3.0;
 
+// Samples whose squared norms are so many times as large as those of their differences to the
+// centre would lose a digit or more of their distances.
+constexpr double kFarOff = 16.0;
+
+// As most samples are, of some that are spread over all.
+bool is_far_off(const MatrixView& X) {
+  const Scaling centred{column_medians(X), 0};
+  if (std::ranges::all_of(centred.centre, [](double c) { return c == 0.0; })) return false;
+  const auto median_square_norm = [](const auto& view, const Scaling& scaling) {
+    std::vector<double> squares;
+    for (const index_t i : probes(view.rows)) {
+      double square = 0.0;
+      for_each_feature<double>(view, i, scaling, [&](index_t, double x) { square += x * x; });
+      squares.push_back(square);
+    }
+    const auto median = squares.begin() + std::ssize(squares) / 2;
+    std::nth_element(squares.begin(), median, squares.end());
+    return *median;
+  };
+  return std::visit(
+      [&](const auto& view) {
+        return median_square_norm(view, {}) > kFarOff * median_square_norm(view, centred);
+      },
+      X);
+}
+
 } // namespace
 
 std::vector<double> column_medians(const MatrixView& X) {
@@ -120,8 +155,9 @@ double density_of(const MatrixView& X, int threads) {
   return size > 0 ? static_cast<double>(nnz) / size : 1.0;
 }
 
-bool packs_sparse(const MatrixView& X, double density) {
-  return density < (is_sparse(X) ? kSparseAsDense : kDenseAsSparse);
+bool packs_sparse(const MatrixView& X, double density, bool may_centre) {
+  if (is_sparse(X)) return density < kSparseAsDense;
+  return density < kDenseAsSparse && !(may_centre && is_far_off(X));
 }
 
 double Scaling::factor() const {

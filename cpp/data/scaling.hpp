@@ -31,9 +31,10 @@ std::vector<double> column_medians(const MatrixView& X);
 double density_of(const MatrixView& X, int threads = 1);
 
 // Whether samples of this density are packed as sparse ones, however they are stored: mostly zero
-// dense samples are cheaper so, and sparse samples with hardly a zero gain nothing from it and
-// cannot be centred.
-bool packs_sparse(const MatrixView& X, double density);
+// dense samples are cheaper so, and sparse samples with hardly a zero gain nothing from it. Sparse
+// ones cannot be centred, so that dense ones are not packed like that where they may be centred and
+// most of their squared norms is an offset.
+bool packs_sparse(const MatrixView& X, double density, bool may_centre);
 
 // Calls visit(feature, packed value) for the stored features of sample i; any other feature k of a
 // sparse sample packs to packed_zero.

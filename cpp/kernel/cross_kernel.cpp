@@ -26,15 +26,16 @@ double work_of_sample(const MatrixView& others, simd::Pairing pairing) {
 } // namespace
 
 CrossKernel::CrossKernel(const MatrixView& others, std::span<const index_t> columns,
-                         const KernelParams& kernel)
+                         const KernelParams& kernel, int exponent)
     : n_columns_(std::ssize(columns)), n_features_(n_cols(others)), n_factors_(n_factors(kernel)),
       table_(simd::real_table<T>(simd::active_table())),
-      sparse_(packs_sparse(others, density_of(others))) {
+      sparse_(packs_sparse(others, density_of(others), is_translation_invariant(kernel))) {
   require(n_columns_ % kLane<T> == 0, "columns must fill lines");
   require(kernel.type != KernelType::precomputed, "the kernel must be a function of two samples");
   if (n_columns_ == 0) return;
   work_of_sample_ = work_of_sample(others, pairing_of(kernel));
   scaling_ = scaling_of(others, !sparse_ && is_translation_invariant(kernel));
+  scaling_.exponent = std::max({scaling_.exponent, exponent, kLeastExponent});
   epilogue_ = epilogue_of<T>(kernel, scaling_);
   factors_ = SampleFactors<T>(kernel.factors, n_factors_, n_rows(others), columns);
   if (sparse_) {
@@ -96,7 +97,7 @@ void CrossKernel::evaluate(index_t n, index_t begin, index_t end, T* const* out,
     simd::SparseBlock<T> b;
     csr_.describe(std::span(sparse_columns_).subspan(begin, end - begin), b);
     work.sparse.describe(b);
-    b.epilogue = epilogue_;
+    b.epilogue = &epilogue_;
     b.query_factors = work.factors.from(0);
     b.row_factors = factors_.from(begin);
     table_.sparse_block(b, out);
@@ -109,7 +110,7 @@ void CrossKernel::evaluate(index_t n, index_t begin, index_t end, T* const* out,
   b.depth = n_features_;
   b.panels = panels_.data() + begin / kLane<T>;
   b.n_panels = (end - begin) / kLane<T>;
-  b.epilogue = epilogue_;
+  b.epilogue = &epilogue_;
   b.query_factors = work.factors.from(0);
   b.column_factors = factors_.from(begin);
   b.out = out;
@@ -122,7 +123,7 @@ void cross_values(const MatrixView& A, std::span<const double> factors, const Ma
   if (n == 0) return;
   std::vector<index_t> columns = identity_order(n);
   columns.resize(static_cast<std::size_t>(round_up(n, kLane<double>)), n - 1);
-  CrossKernel(B, columns, kernel)
+  CrossKernel(B, columns, kernel, scaling_of(A, false).exponent)
       .for_blocks(A, factors, threads, control, [&](const CrossKernel::Block& block, int) {
         const index_t end = std::min(block.end, n);
         for (std::size_t r = 0; r < block.values.size(); ++r)

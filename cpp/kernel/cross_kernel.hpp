@@ -22,9 +22,10 @@ class CrossKernel {
   using T = double;
 
   // Column c is row columns[c] of `others`; the factors of the kernel are theirs. Requires a
-  // multiple of a line of columns.
+  // multiple of a line of columns. Samples may be as large as 2^exponent, or, if that is less, as
+  // the others, and 2^170 times that.
   CrossKernel(const MatrixView& others, std::span<const index_t> columns,
-              const KernelParams& kernel);
+              const KernelParams& kernel, int exponent = kLeastExponent);
 
   // values[r][c - begin] is that of row first_row + r and column c, for c from begin to end.
   struct Block {
@@ -41,6 +42,8 @@ class CrossKernel {
                   Control& control, const Use& use) const;
 
  private:
+  static constexpr int kLeastExponent = -340;
+
   struct Workspace {
     AlignedBuffer<T> values;
     DenseQueries<T> dense;

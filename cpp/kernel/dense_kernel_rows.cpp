@@ -106,7 +106,7 @@ simd::DenseBlock<T> DenseKernelRows<T>::block(index_t first, index_t n,
   b.depth = depth_;
   b.panels = panels.data();
   b.n_panels = static_cast<index_t>(panels.size());
-  b.epilogue = epilogue_;
+  b.epilogue = &epilogue_;
   b.query_factors = query_factors_.from(first);
   b.column_factors = factors;
   b.out = out;

@@ -132,9 +132,9 @@ PackingPlan::PackingPlan(const MatrixView& samples, const KernelParams& params, 
     : X(samples), kernel(params) {
   if (is_precomputed()) return;
   density = density_of(samples, threads);
-  is_sparse = packs_sparse(samples, density);
   const bool may_centre =
       is_translation_invariant(params) || (sums_to_zero && params.type == KernelType::linear);
+  is_sparse = packs_sparse(samples, density, may_centre);
   scaling = scaling_of(samples, !is_sparse && may_centre, threads);
   if (!is_sparse) return;
   order = FeatureOrder(samples);

@@ -134,7 +134,7 @@ SparseKernelRows<T>::block(QueryTable<T>& table, index_t first, std::span<const 
   simd::SparseBlock<T> b;
   samples_.describe(columns.subspan(begin, end - begin), b);
   table.describe(b);
-  b.epilogue = epilogue_;
+  b.epilogue = &epilogue_;
   b.query_factors = query_factors_.from(first);
   b.row_factors = factors.from(begin);
   this->count_values(b.n_queries * b.n_rows);

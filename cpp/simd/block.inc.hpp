@@ -76,6 +76,7 @@ MAXMARGIN_INLINE void tile(const DenseBlock<T>& block, const T* const* panels,
   using V = Vec<T>;
   constexpr index_t width = P * kLane<T>;
   alignas(64) T dots[H * width];
+  const Leaf<T> leaf = *block.epilogue;
   products<A, H, P>(block, block.queries + row * block.depth, panels, dots);
   for (index_t r = 0; r < n_rows; ++r) {
     T* out = block.out[row + r] + column;
@@ -88,7 +89,7 @@ MAXMARGIN_INLINE void tile(const DenseBlock<T>& block, const T* const* panels,
       if constexpr (IsScaled)
         scale.template multiply<true, kVecsPerLine>(x, row + r, p * kVecsPerLine);
       else
-        transform<F, kVecsPerLine>(x, half_norms, block.epilogue);
+        transform<F, kVecsPerLine>(x, half_norms, leaf);
       store_vectors<kVecsPerLine>(x, out + p * kLane<T>);
     }
   }
@@ -121,7 +122,7 @@ template <Pairing A, Transform F, bool IsScaled, int P, class T>
   const index_t column = strip.column;
   Scale<P * kVecsPerLine, T> scale;
   if constexpr (IsScaled)
-    scale = scale_of_leaf<P * kVecsPerLine>(block.epilogue.steps[0], strip.factors);
+    scale = scale_of_leaf<P * kVecsPerLine>(block.epilogue->steps[0], strip.factors);
   index_t row = 0;
   for (; row + tile_rows <= block.n_queries; row += tile_rows)
     tile<A, F, IsScaled, tile_rows, P>(block, panels, scale, row, tile_rows, column);
@@ -180,7 +181,7 @@ template <Pairing A, Transform F, int P, class T>
 void joined_strips(const DenseBlock<T>& block, index_t begin, index_t end) {
   constexpr index_t tile_rows = MAXMARGIN_TILE_ROWS, most_rows = 96 / (tile_rows * P) * tile_rows;
   alignas(64) T dots[most_rows * P * kLane<T>];
-  const PassSteps<T> steps = pass_from(block.epilogue, 0);
+  const PassSteps<T> steps = pass_from(*block.epilogue, 0);
   with_shape<true>(steps, [&]<class Shape>(Shape shape) {
     if constexpr (F == Transform::exponential || Shape::beside != Beside::exponential)
       for (index_t p = begin; p < end; p += P) {
@@ -203,7 +204,7 @@ void composed_strips(const DenseBlock<T>& block, index_t begin, index_t end) {
   constexpr index_t most_rows = kComposed<T> / (tile_rows * width) * tile_rows;
   static_assert(most_rows > 0);
   alignas(64) T dots[most_rows * width], half_norms[width];
-  const Passes<P * kVecsPerLine, T> passes(block.epilogue);
+  const Passes<P * kVecsPerLine, T> passes(*block.epilogue);
   Composition<P * kVecsPerLine, T> composition;
   composition.dots = dots;
   composition.half_norms = half_norms;
@@ -272,7 +273,7 @@ MAXMARGIN_INLINE void dispatch(const Epilogue<T>& epilogue, const Run& run) {
 }
 
 template <class T> void dense_block(const DenseBlock<T>& block) {
-  dispatch(block.epilogue,
+  dispatch(*block.epilogue,
            [&]<Pairing A, Transform F, Form form>() { dense_block_of<A, F, form>(block); });
 }
 

@@ -44,7 +44,7 @@ template <Real T> struct Step {
   int factor = kNoFactor; // the number of the factors that both rows give to the result
 };
 
-inline constexpr int kMostSteps = 12;
+inline constexpr int kMostSteps = 31; // of up to 16 leaves
 inline constexpr int kStackDepth = 4;
 
 // How the kernel value of two rows is found: the pairing of their numbers, then the transform.
@@ -53,6 +53,9 @@ template <Real T> struct Epilogue : Leaf<T> {
   int n_steps = 0; // of a composed one
   Step<T> steps[kMostSteps];
 };
+
+// The products themselves.
+template <Real T> inline constexpr Epilogue<T> kProducts{};
 
 // Factors of rows: number f of row i is values[f * stride + i].
 template <Real T> struct Factors {
@@ -73,7 +76,7 @@ template <Real T> struct DenseBlock {
   index_t depth = 0;
   const T* const* panels = nullptr;
   index_t n_panels = 0;
-  Epilogue<T> epilogue;
+  const Epilogue<T>* epilogue = &kProducts<T>;
   Factors<T> query_factors;
   Factors<T> column_factors;
   T* const* out = nullptr; // n_queries pointers
@@ -96,7 +99,7 @@ template <Real T> struct SparseBlock {
   const T* half_norms = nullptr; // by row
   const index_t* rows = nullptr; // the rows to evaluate
   index_t n_rows = 0;            // a multiple of kLane<T>
-  Epilogue<T> epilogue;
+  const Epilogue<T>* epilogue = &kProducts<T>;
   Factors<T> query_factors; // of kSparseQueries
   Factors<T> row_factors;   // of the rows to evaluate, in their order
 };

@@ -77,11 +77,11 @@ template <Real T> void dense_block(const DenseBlock<T>& block) {
         const T* panel = block.panels[p] + lane;
         T dot = 0;
         for (index_t k = 0; k < block.depth; ++k)
-          dot += paired(block.epilogue.pairing, block.queries[r * block.depth + k],
+          dot += paired(block.epilogue->pairing, block.queries[r * block.depth + k],
                         panel[k * kLane<T>]);
         const T half_norms = block.query_half_norms[r] + panel[block.depth * kLane<T>];
         const index_t c = p * kLane<T> + lane;
-        block.out[r][block.column + c] = value_of(block.epilogue, dot, half_norms, [&](int f) {
+        block.out[r][block.column + c] = value_of(*block.epilogue, dot, half_norms, [&](int f) {
           return factor(block.query_factors, f, r) * factor(block.column_factors, f, c);
         });
       }
@@ -91,11 +91,11 @@ template <Real T> T sparse_value(const SparseBlock<T>& block, index_t r, index_t
   const index_t row = block.rows[c];
   T dot = 0;
   for (std::int64_t k = block.indptr[row]; k < block.indptr[row + 1]; ++k)
-    dot += paired(block.epilogue.pairing, block.values[k],
+    dot += paired(block.epilogue->pairing, block.values[k],
                   block.table[block.indices[k] * kSparseQueries<T> + r]);
   if (block.tail != nullptr) dot += block.tail[c * kSparseQueries<T> + r];
   return value_of(
-      block.epilogue, dot, block.query_half_norms[r] + block.half_norms[row],
+      *block.epilogue, dot, block.query_half_norms[r] + block.half_norms[row],
       [&](int f) { return factor(block.query_factors, f, r) * factor(block.row_factors, f, c); });
 }
 

@@ -60,16 +60,17 @@ MAXMARGIN_INLINE void sparse_half_norms(const SparseBlock<T>& block, index_t c, 
 template <Pairing A, Transform F, Form form, bool HasTail, class T> struct SparseValues {
   static constexpr int W = static_cast<int>(kSparseQueries<T>) / Vec<T>::size;
 
-  MAXMARGIN_INLINE explicit SparseValues(const SparseBlock<T>& b) : block(b) {}
+  MAXMARGIN_INLINE explicit SparseValues(const SparseBlock<T>& b) : block(b), leaf(*b.epilogue) {}
 
   MAXMARGIN_INLINE void take(index_t c, Vec<T>* values) {
     Vec<T> half_norms[W];
     sparse_products<A, HasTail>(block, c, values);
     sparse_half_norms(block, c, half_norms);
-    transform<F, W>(values, half_norms, block.epilogue);
+    transform<F, W>(values, half_norms, leaf);
   }
 
   const SparseBlock<T>& block;
+  const Leaf<T> leaf;
 };
 
 // Those of products that are multiplied by a scale.
@@ -79,7 +80,7 @@ struct SparseValues<A, F, Form::scaled, HasTail, T> {
 
   MAXMARGIN_INLINE explicit SparseValues(const SparseBlock<T>& b)
       : block(b),
-        scale(scale_of_leaf<W>(b.epilogue.steps[0], {&b.row_factors, &b.query_factors, 0, 0})) {}
+        scale(scale_of_leaf<W>(b.epilogue->steps[0], {&b.row_factors, &b.query_factors, 0, 0})) {}
 
   MAXMARGIN_INLINE void take(index_t c, Vec<T>* values) {
     sparse_products<A, HasTail>(block, c, values);
@@ -96,7 +97,7 @@ struct SparseValues<A, F, Form::joined, HasTail, T> {
   static constexpr int W = static_cast<int>(kSparseQueries<T>) / Vec<T>::size;
 
   MAXMARGIN_INLINE explicit SparseValues(const SparseBlock<T>& b)
-      : SparseValues(b, pass_from(b.epilogue, 0)) {}
+      : SparseValues(b, pass_from(*b.epilogue, 0)) {}
   MAXMARGIN_INLINE SparseValues(const SparseBlock<T>& b, const PassSteps<T>& steps)
       : block(b),
         join(steps, {&b.row_factors, &b.query_factors, 0, 0}, {kind_of(steps), beside_of(steps)}) {}
@@ -118,7 +119,7 @@ struct SparseValues<A, Transform::composed, Form::composed, HasTail, T> {
   static constexpr index_t width = kSparseQueries<T>, most_rows = kComposed<T> / width;
   static constexpr int W = static_cast<int>(width) / Vec<T>::size;
 
-  MAXMARGIN_INLINE explicit SparseValues(const SparseBlock<T>& b) : block(b), passes(b.epilogue) {
+  MAXMARGIN_INLINE explicit SparseValues(const SparseBlock<T>& b) : block(b), passes(*b.epilogue) {
     composition.dots = values;
     composition.row_half_norms = row_half_norms;
     composition.half_norms = block.query_half_norms;
@@ -214,7 +215,7 @@ index_t scatter(Pairing pairing, T x, const T* values, const std::int32_t* colum
 }
 
 template <class T> void sparse_block(const SparseBlock<T>& block, T* const* out) {
-  dispatch(block.epilogue, [&]<Pairing A, Transform F, Form form>() {
+  dispatch(*block.epilogue, [&]<Pairing A, Transform F, Form form>() {
     if (block.tail != nullptr)
       sparse_block_of<A, F, form, true>(block, out);
     else
@@ -223,7 +224,7 @@ template <class T> void sparse_block(const SparseBlock<T>& block, T* const* out)
 }
 
 template <class T> void sparse_add(const SparseBlock<T>& block, const double* coef, double* out) {
-  dispatch(block.epilogue, [&]<Pairing A, Transform F, Form form>() {
+  dispatch(*block.epilogue, [&]<Pairing A, Transform F, Form form>() {
     if (block.tail != nullptr)
       sparse_add_of<A, F, form, true>(block, coef, out);
     else

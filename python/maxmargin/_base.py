@@ -31,6 +31,9 @@ class BaseEstimator:
     # What methods may keep between calls and rebuild on demand; left out of copies and pickles.
     _cache: dict[str, Any]
 
+    # Of what was read from a file that does not tell how many features there are.
+    _feature_hint: str = ""
+
     n_features_in_: int
     feature_names_in_: NDArray[np.object_]
 
@@ -146,14 +149,16 @@ class BaseEstimator:
         self._check_fitted()
         owner = type(self).__name__
         matrix = _validation.check_matrix(X, owner)
+        names = vars(self).get("feature_names_in_")
         _validation.check_features(
-            X, matrix.shape[1], owner, self.n_features_in_, vars(self).get("feature_names_in_")
+            X, matrix.shape[1], owner, self.n_features_in_, names, self._feature_hint
         )
         return matrix
 
     def _record_features(self, X: Any, n_features: int) -> None:
         """Remember the features of the data that the estimator is now fitted on."""
         self.n_features_in_ = n_features
+        vars(self).pop("_feature_hint", None)
         names = _validation.feature_names(X)
         if names is not None:
             self.feature_names_in_ = names

@@ -113,7 +113,10 @@ def check_kernel(
     names = ", ".join(map(repr, choices))
     objects = "one of maxmargin.kernels or a callable"
     if not may_be_given:
-        objects = "or one of maxmargin.kernels, which is not made of featurewise ones and others"
+        objects = (
+            "or one of maxmargin.kernels (if composed, of parts that the core knows, 16 at most, "
+            "all functions of the same sum over the features)"
+        )
     hint = f": pass an instance, {kernel.__name__}(...)" if is_class else ""
     raise ValueError(f"kernel must be one of {names}, {objects}, got {shown(kernel)}{hint}")
 
@@ -150,10 +153,8 @@ def overflow_message(kernel: KernelParams, what: str) -> str:
     remedy = "reduce degree, gamma or coef0, or " if kernel.type == "poly" else ""
     may_be_indefinite = kernel.type == "sigmoid" or kernel.is_given
     other = ", or choose a kernel that is positive semidefinite" if may_be_indefinite else ""
-    return (
-        f"kernel={kernel.type!r}{numbers} overflows on these data ({what}): {remedy}scale the data"
-        f"{other}"
-    )
+    name = repr(kernel.type) if not kernel.steps else repr(kernel.function)
+    return f"kernel={name}{numbers} overflows on these data ({what}): {remedy}scale the data{other}"
 
 
 def kernel_block(kernel: KernelParams, A: Matrix, B: Matrix) -> NDArray[np.float64]:
@@ -258,8 +259,7 @@ def _values_and_itemsize(
     step = max(1, _BLOCK_ELEMENTS // n_columns)
     for begin in range(0, n_rows, step):
         rows = np.arange(begin, min(begin + step, n_rows))
-        part = take_rows(A, rows)
-        block = function(part.to_scipy() if isinstance(part, CsrMatrix) else part, columns)
+        block = function(for_function(take_rows(A, rows)), columns)
         block = np.asarray(block.todense() if hasattr(block, "todense") else block)
         if block.shape != (len(rows), n_columns):
             raise ValueError(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -25,7 +24,7 @@ from maxmargin._kernel import (
 )
 from maxmargin._sparse import CsrMatrix, Matrix, product, take_rows
 from maxmargin._validation import Callback, Gamma
-from maxmargin.exceptions import ConvergenceWarning, compatible
+from maxmargin.exceptions import ConvergenceWarning, warn_caller
 from maxmargin.progress import last_report, watched
 
 Self = TypeVar("Self", bound="KernelMachine")
@@ -143,7 +142,7 @@ class KernelMachine(BaseEstimator):
         self.fit_status_ = 0 if certificate.converged else 1
         if not certificate.converged:
             text = self._text_of_stop(certificate)
-            warnings.warn(text, compatible(ConvergenceWarning), stacklevel=3)
+            warn_caller(text, ConvergenceWarning)
 
     def _text_of_stop(self, certificate: Certificate) -> str:
         """Return what the warning of a fit that did not converge says."""
@@ -225,6 +224,7 @@ class KernelMachine(BaseEstimator):
             f"X has {matrix.shape[1]} features, but {type(self).__name__} is expecting "
             f"{self.n_features_in_} features as input: the kernel values with all samples that it "
             f"was fitted on, or with its {len(support)} support vectors, in the order of support_"
+            f"{self._feature_hint}"
         )
 
     def _machine_values(self, X: Any) -> NDArray[np.float64]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +14,7 @@ from maxmargin._certificate import LinearCertificate, linear_certificate_of
 from maxmargin._kernel_machine import Train
 from maxmargin._sparse import Matrix, product
 from maxmargin._validation import Callback
-from maxmargin.exceptions import ConvergenceWarning, compatible
+from maxmargin.exceptions import ConvergenceWarning, warn_caller
 from maxmargin.progress import last_report, watched
 
 
@@ -96,14 +95,13 @@ class LinearMachine(BaseEstimator):
         if certificate.machines:
             failed = sum(not machine.converged for machine in machines)
             where = f" in {failed} of {len(machines)} one-vs-rest problems"
-        warnings.warn(
+        warn_caller(
             f"{type(self).__name__} stopped before it converged ({certificate.stop_reason})"
             f"{where}: relative duality gap (gap / primal objective) "
             f"{certificate.relative_gap:.4g} > tol={self.tol:g}. Scaling the features "
             "(StandardScaler, MinMaxScaler), a smaller C, or a greater max_iter or time_limit may "
             "help.",
-            compatible(ConvergenceWarning),
-            stacklevel=3,
+            ConvergenceWarning,
         )
 
     def _scores(self, matrix: Matrix) -> NDArray[np.float64]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 from maxmargin import _validation
 from maxmargin._one_vs_rest import OneVsRestClassifier
 from maxmargin._wording import counted
-from maxmargin.exceptions import ConvergenceWarning, compatible
+from maxmargin.exceptions import ConvergenceWarning, warn_caller
 
 
 class PassOptions(NamedTuple):
@@ -55,7 +54,7 @@ class MistakeDriven(OneVsRestClassifier):
         self.n_mistakes_ = np.array([mistakes.sum() for mistakes in self.mistakes_per_pass_])
         self.converged_: bool = all(result["is_separated"])
 
-    def _warn_of_mistakes(self, max_iter: int, stacklevel: int = 3) -> None:
+    def _warn_of_mistakes(self, max_iter: int) -> None:
         last = [passes[-1] for passes in self.mistakes_per_pass_ if len(passes) == max_iter]
         mistakes = int(sum(last))
         if mistakes == 0:
@@ -64,10 +63,9 @@ class MistakeDriven(OneVsRestClassifier):
         if len(self.mistakes_per_pass_) > 1:
             failed = sum(count > 0 for count in last)
             where = f" in {failed} of {len(self.mistakes_per_pass_)} one-vs-rest problems"
-        warnings.warn(
+        warn_caller(
             f"{type(self).__name__} did not converge{where}: {counted(mistakes, 'mistake')} in the "
             f"last of {counted(max_iter, 'pass', 'passes')}. Either the data cannot be separated, "
             "and the result depends on where training stopped, or a greater max_iter is needed.",
-            compatible(ConvergenceWarning),
-            stacklevel=stacklevel,
+            ConvergenceWarning,
         )

@@ -82,11 +82,14 @@ class OnlineLinear(MistakeDriven):
         settings = self._settings()
         goes_on = _validation.check_flag("warm_start", self.warm_start)
         coder = RowCoder(settings)
-        matrix = self._matrix_to_fit(X, coder.are_bounded)
+        may_be_joint = self.multi_class == "crammer_singer"  # which reads no coded rows
+        matrix = self._matrix_to_fit(X, None if may_be_joint else coder.are_bounded)
         codes, classes = _validation.check_labels(y, matrix.shape[0], type(self).__name__)
         if sample_weight is not None:
             sample_weight = _validation.check_sample_weight(sample_weight, matrix.shape[0])
         examples = self._examples(matrix, codes, classes, sample_weight)
+        if may_be_joint and len(classes) == 2:
+            coder.are_bounded(matrix)
         examples = examples._replace(coded=coder.coded)
         start = None
         if goes_on and self.__sklearn_is_fitted__():

@@ -7,6 +7,8 @@ that filters and handlers written for scikit-learn hold.
 from __future__ import annotations
 
 import sys
+import warnings
+from types import FrameType
 from typing import Any
 
 from maxmargin._core import Cancelled
@@ -28,6 +30,19 @@ class ConvergenceWarning(UserWarning):
 
 class DataConversionWarning(UserWarning):
     """The input was converted in a way that the caller may not have meant."""
+
+
+def warn_caller(text: str, category: type[Warning] = UserWarning) -> None:
+    """Warn of the line that called into this package, however deep in it the reason is found."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and _is_ours(frame):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, compatible(category), stacklevel=level)
+
+
+def _is_ours(frame: FrameType) -> bool:
+    name: str = frame.f_globals.get("__name__", "")
+    return name.partition(".")[0] == __name__.partition(".")[0]
 
 
 def compatible(cls: type[Any]) -> type[Any]:

@@ -259,6 +259,9 @@ def save_model(estimator: KernelMachine, path: Path) -> None:
         file.write(text)
 
 
+_FEATURE_HINT = "; a model file does not tell their number: pass n_features to load_model"
+
+
 def load_model(
     source: Source, *, n_features: int | None = None, zero_based: ZeroBased = "auto"
 ) -> Any:
@@ -303,7 +306,7 @@ def load_model(
     if model["kernel"].type == "precomputed":
         numbers = _row_numbers(vectors)
         last = int(numbers.max(initial=1))
-        return _estimator_of(model, numbers[:, np.newaxis], max(last, n_features or 1))
+        return _estimator_of(model, numbers[:, np.newaxis], max(last, n_features or 1), n_features)
     if vectors.n_cols == 0:
         if vectors.shape[0] > 0:
             raise ValueError(
@@ -311,7 +314,7 @@ def load_model(
             )
         vectors = vectors._replace(n_cols=n_features or 1)
     matrix = vectors if _keeps_sparse(vectors) else vectors.to_dense()
-    return _estimator_of(model, matrix, vectors.n_cols)
+    return _estimator_of(model, matrix, vectors.n_cols, n_features)
 
 
 def _estimator_types() -> dict[str, type[KernelMachine]]:
@@ -323,8 +326,13 @@ def _estimator_types() -> dict[str, type[KernelMachine]]:
     return {kind._svm_type: kind for kind in (SVC, NuSVC, SVR, NuSVR, OneClassSVM)}
 
 
-def _estimator_of(model: dict[str, Any], vectors: Matrix, n_features: int) -> KernelMachine:
-    return _estimator_types()[model["type"]]._from_file(model, vectors, n_features)
+def _estimator_of(
+    model: dict[str, Any], vectors: Matrix, n_features: int, told: int | None
+) -> KernelMachine:
+    estimator = _estimator_types()[model["type"]]._from_file(model, vectors, n_features)
+    if told is None:
+        estimator._feature_hint = _FEATURE_HINT
+    return estimator
 
 
 def _row_numbers(vectors: CsrMatrix) -> NDArray[np.float64]:

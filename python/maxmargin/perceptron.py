@@ -211,7 +211,7 @@ class Perceptron(OnlineLinear):
             raise ValueError("voted must be False in partial_fit, which does not keep samples")
 
     def _warn(self, settings: Settings) -> None:
-        self._warn_of_mistakes(settings["max_iter"], stacklevel=4)
+        self._warn_of_mistakes(settings["max_iter"])
 
     def _set_fit(self, examples: Examples, settings: Settings, result: dict[str, Any]) -> None:
         super()._set_fit(examples, settings, result)

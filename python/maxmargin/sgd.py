@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from maxmargin._examples import Examples, Settings, core_settings, weights_of
 from maxmargin._online import OnlineLinear
 from maxmargin._validation import ClassWeight
 from maxmargin._wording import counted
-from maxmargin.exceptions import ConvergenceWarning, compatible
+from maxmargin.exceptions import ConvergenceWarning, warn_caller
 
 __all__ = ["SGDClassifier"]
 
@@ -311,9 +310,7 @@ class SGDClassifier(OnlineLinear):
                 f"in the last of {counted(settings['max_iter'], 'pass', 'passes')}. Increase "
                 "max_iter."
             )
-        warnings.warn(
-            f"{type(self).__name__} {fault}", compatible(ConvergenceWarning), stacklevel=3
-        )
+        warn_caller(f"{type(self).__name__} {fault}", ConvergenceWarning)
 
 
 def _mean_weight(examples: Examples) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 
 from maxmargin._validation.parameters import is_real
 from maxmargin._wording import counted, shown
-from maxmargin.exceptions import DataConversionWarning, compatible
+from maxmargin.exceptions import DataConversionWarning, warn_caller
 
 ClassWeight: TypeAlias = Mapping[Any, float] | str | None
 
@@ -105,11 +104,10 @@ def column_of_labels(y: Any, n_samples: int, owner: str) -> NDArray[Any]:
 def _raveled(y: NDArray[Any], n_samples: int, what: str) -> NDArray[Any]:
     """Return `y` as one value for each sample; a column is taken with a warning."""
     if y.ndim == 2 and y.shape[1] == 1:
-        warnings.warn(
+        warn_caller(
             "A column-vector y was passed when a 1d array was expected. Please change the shape of "
             "y to (n_samples,), for example using ravel().",
-            compatible(DataConversionWarning),
-            stacklevel=5,
+            DataConversionWarning,
         )
         y = y.reshape(-1)
     if y.ndim != 1:

@@ -55,7 +55,8 @@ def check_integer(name: str, value: Any, *, at_least: int, at_most: int = 2**31 
     """Return `value` as an int in [at_least, at_most]."""
     is_integer = isinstance(value, numbers.Integral) and not isinstance(value, bool)
     if not is_integer or not at_least <= value <= at_most:
-        limit = "" if at_most == 2**31 - 1 else f" and <= {at_most}"
+        is_too_large = is_integer and value > at_most
+        limit = f" and <= {at_most}" if is_too_large or at_most < 2**31 - 1 else ""
         raise ValueError(f"{name} must be an integer >= {at_least}{limit}, got {shown(value)}")
     return int(value)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from maxmargin import _core
 from maxmargin._mapped import parts_of
 from maxmargin._sparse import CsrMatrix, Floats, Matrix, as_float, csr_of
+from maxmargin.exceptions import warn_caller
 
 _BLOCK_ELEMENTS = 1 << 20
 
@@ -141,18 +141,23 @@ def feature_names(X: Any) -> NDArray[np.object_] | None:
 
 
 def check_features(
-    X: Any, n_features: int, owner: str, fitted_n: int, fitted_names: NDArray[np.object_] | None
+    X: Any,
+    n_features: int,
+    owner: str,
+    fitted_n: int,
+    fitted_names: NDArray[np.object_] | None,
+    hint: str = "",
 ) -> None:
-    """Compare the features of `X` with those that the estimator was fitted on."""
+    """Compare the features of `X` with those that the estimator was fitted on.
+
+    The hint is added to the message where their numbers differ.
+    """
     names = feature_names(X)
     if names is not None and fitted_names is None:
-        warnings.warn(
-            f"X has feature names, but {owner} was fitted without feature names", stacklevel=4
-        )
+        warn_caller(f"X has feature names, but {owner} was fitted without feature names")
     elif names is None and fitted_names is not None:
-        warnings.warn(
-            f"X does not have valid feature names, but {owner} was fitted with feature names",
-            stacklevel=4,
+        warn_caller(
+            f"X does not have valid feature names, but {owner} was fitted with feature names"
         )
     elif names is not None and fitted_names is not None:
         _compare_names(list(names), list(fitted_names))
@@ -160,6 +165,7 @@ def check_features(
         # scikit-learn's sentence, plural in any case, which its checks of estimators look for.
         raise ValueError(
             f"X has {n_features} features, but {owner} is expecting {fitted_n} features as input"
+            f"{hint}"
         )
 
 

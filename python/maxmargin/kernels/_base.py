@@ -31,7 +31,8 @@ class Kernel:
         """Return the values of all rows of A with all rows of B, shape (len(A), len(B)).
 
         The core makes them, in one go also for sums and products of kernels, on as many threads as
-        OpenMP has by default; `by_definition` those that it does not know.
+        OpenMP has by default; `by_definition` those that it does not know. Values that are too
+        large for float64 are infinite, or NaN where such meet.
 
         Parameters
         ----------
@@ -56,7 +57,7 @@ class Kernel:
         return self._values(*self._samples(A, B))
 
     def _samples(self, A: Any, B: Any) -> tuple[Matrix, Matrix]:
-        first, second = (_validation.check_matrix(X, type(self).__name__) for X in (A, B))
+        first, second = (_validation.check_matrix(X, "A kernel") for X in (A, B))
         if first.shape[1] != second.shape[1]:
             raise ValueError(
                 f"A and B must have as many features, got {first.shape[1]} and {second.shape[1]}"
@@ -65,7 +66,7 @@ class Kernel:
 
     def diagonal(self, A: Any) -> NDArray[np.float64]:
         """Return the value of every row of A with itself, shape (len(A),)."""
-        return self._diagonal(_validation.check_matrix(A, type(self).__name__))
+        return self._diagonal(_validation.check_matrix(A, "A kernel"))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name; with `deep`, those of the parts as well."""
@@ -290,7 +291,13 @@ class _Weighted(Kernel):
         weights = self.function(for_function(A))
         if hasattr(weights, "toarray"):  # a column of a sparse matrix
             weights = weights.toarray().ravel()
-        weights = np.asarray(weights, dtype=np.float64)
+        weights = np.asarray(weights)
+        if weights.dtype.kind not in "biufO":
+            raise ValueError(
+                f"the function of a weighted kernel must return real numbers, got dtype "
+                f"{weights.dtype}"
+            )
+        weights = weights.astype(np.float64)
         if weights.shape != (A.shape[0],) or not np.isfinite(weights).all():
             raise ValueError(
                 f"the function of a weighted kernel must return {A.shape[0]} finite numbers, one "

@@ -16,7 +16,7 @@ Steps: TypeAlias = list[tuple[KernelParams, float] | str | Factors]
 # What the factors are the product of: functions that give a number for every row of a matrix.
 Function: TypeAlias = Callable[[Matrix], NDArray[np.float64]]
 Functions: TypeAlias = tuple[Function, ...]
-_MOST_STEPS = 12
+_MOST_STEPS = 31  # of up to 16 kernels
 _MOST_DEPTH = 4
 # How the core pairs the numbers of two samples: one way for all parts of a composed kernel.
 _PAIRINGS = {
@@ -38,18 +38,14 @@ def is_known(steps: Steps) -> bool:
 def joined(parts: list[Steps | None], operation: str) -> Steps | None:
     """Return the steps of all parts, each after the first followed by the operation.
 
-    The factors of a product are those of its parts, all in one.
+    Parts keep their factors: without them the product of two values could overflow.
     """
     together: Steps = []
-    functions: Functions = ()
     for steps in parts:
         if steps is None:
             return None
-        if operation == "*":
-            steps, of_part = _split(steps)
-            functions += of_part
         together += [*steps, operation] if together else steps
-    return _with_functions(together, functions)
+    return together
 
 
 def scaled(steps: Steps | None, factor: float) -> Steps | None:

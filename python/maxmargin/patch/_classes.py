@@ -6,7 +6,6 @@ Each derives from maxmargin's class and from scikit-learn's. Imported only where
 from __future__ import annotations
 
 import inspect
-import warnings
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from sklearn import linear_model, svm
 import maxmargin
 from maxmargin._certificate import Certificate
 from maxmargin._sparse import CsrMatrix, Matrix
+from maxmargin.exceptions import warn_caller
 from maxmargin.patch._fall_through import FallsThrough
 
 
@@ -95,11 +95,10 @@ class _Classifier(_KernelMachine):
         parameters = inspect.signature(self._original_class.__init__).parameters
         default = parameters["probability"].default if "probability" in parameters else None
         if default == "deprecated" and self.probability != "deprecated":
-            warnings.warn(
+            warn_caller(
                 "The `probability` parameter was deprecated in scikit-learn 1.9; use "
                 "`CalibratedClassifierCV(..., ensemble=False)`",
                 FutureWarning,
-                stacklevel=2,
             )
         return super().fit(X, y, sample_weight)
 
@@ -264,9 +263,9 @@ class Perceptron(FallsThrough, maxmargin.Perceptron, linear_model.Perceptron):  
             reason = _ANOTHER_MEASURE
         return self._learn("fit", reason, X, y, sample_weight=sample_weight, **start)
 
-    def _warn_of_mistakes(self, max_iter: int, stacklevel: int = 3) -> None:
+    def _warn_of_mistakes(self, max_iter: int) -> None:
         if self.tol is not None:
-            super()._warn_of_mistakes(max_iter, stacklevel + 1)
+            super()._warn_of_mistakes(max_iter)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
         """Make a pass over samples, as scikit-learn's class does."""
