@@ -60,17 +60,16 @@ MAXMARGIN_INLINE void sparse_half_norms(const SparseBlock<T>& block, index_t c, 
 template <Pairing A, Transform F, Form form, bool HasTail, class T> struct SparseValues {
   static constexpr int W = static_cast<int>(kSparseQueries<T>) / Vec<T>::size;
 
-  MAXMARGIN_INLINE explicit SparseValues(const SparseBlock<T>& b) : block(b), leaf(*b.epilogue) {}
+  MAXMARGIN_INLINE explicit SparseValues(const SparseBlock<T>& b) : block(b) {}
 
   MAXMARGIN_INLINE void take(index_t c, Vec<T>* values) {
     Vec<T> half_norms[W];
     sparse_products<A, HasTail>(block, c, values);
     sparse_half_norms(block, c, half_norms);
-    transform<F, W>(values, half_norms, leaf);
+    transform<F, W>(values, half_norms, *block.epilogue);
   }
 
   const SparseBlock<T>& block;
-  const Leaf<T> leaf;
 };
 
 // Those of products that are multiplied by a scale.
