@@ -6,8 +6,10 @@ import copy
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from maxmargin import Perceptron, SGDClassifier, _core
+from maxmargin._sparse import csr_of
 from oracles import rng
 from perceptron_oracles import quiet_fit
 
@@ -170,12 +172,21 @@ def test_too_large_numbers_are_refused_as_ever():
 
 def test_whether_codes_tell_of_all_elements():
     X, _ = clouds(np.float64)
-    settings = _core.OnlineSettings(max_iter=6)
-    assert _core.coded_rows(X, settings).are_bounded
-    assert _core.coded_rows(X, _core.OnlineSettings(max_iter=3)) is None
+    assert _core.CodedRows(X).are_bounded
     for value, is_bounded in [(0.9e30, True), (-0.9e30, True), (1.1e30, False), (1e300, False)]:
         X[7, 3] = value
-        assert _core.coded_rows(X, settings).are_bounded == is_bounded
+        assert _core.CodedRows(X).are_bounded == is_bounded
+
+
+def test_where_codes_are_likely_to_pay():
+    X, _ = clouds(np.float64)
+    few, many = (_core.OnlineSettings(max_iter=n) for n in (3, 6))
+    assert _core.pays_to_code(X, many)
+    assert not _core.pays_to_code(X, few)
+    assert not _core.pays_to_code(X[:100], many)
+    assert not _core.pays_to_code(csr_of(sp.csr_matrix(X)), many)
+    with pytest.raises(ValueError, match="X must be dense"):
+        _core.CodedRows(csr_of(sp.csr_matrix(X)))
 
 
 def test_subgradient_descent_without_penalty_is_the_same():

@@ -298,7 +298,7 @@ def test_the_core_guards_its_memory():
         {"start": {**start, "n_steps": np.zeros(0, np.int64)}},
         {"start": {**start, "lost": np.zeros((1, 1))}},
         {"start": {**start, "due": np.zeros(2)}},
-        {"coded": _core.coded_rows(np.ones((4096, 64)), _core.OnlineSettings(max_iter=9))},
+        {"coded": _core.CodedRows(np.ones((4, 3)))},
     ]
     for change in bad:
         with pytest.raises(ValueError):

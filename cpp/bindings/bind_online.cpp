@@ -222,11 +222,22 @@ py::dict online_fit(const py::object& X, const Array<std::int64_t>& y, const Arr
   return result;
 }
 
-std::optional<CodedRows> coded_rows(const py::object& X, const Settings& settings) {
+CodedRows coded_rows(const py::object& X, int n_threads) {
   const MatrixView view = matrix_view(X);
   Control control(python_hook(py::none()));
   const WithoutGil nogil;
-  return coded_rows_for(view, settings.penalty, settings.options, settings.threads, control);
+  return std::visit(
+      [&](const auto& rows) -> CodedRows {
+        if constexpr (is_dense<std::decay_t<decltype(rows)>>)
+          return CodedRows(rows, n_threads, control);
+        else
+          throw InvalidArgument("X must be dense");
+      },
+      view);
+}
+
+bool may_code(const py::object& X, const Settings& settings) {
+  return pays_to_code(matrix_view(X), settings.penalty, settings.options);
 }
 
 py::array_t<double> objectives(const py::object& X, const Array<std::int64_t>& y,
@@ -272,11 +283,11 @@ void bind_online(py::module_& m) {
            py::arg("is_mapped") = false, py::arg("n_threads") = 0);
 
   py::class_<CodedRows>(m, "CodedRows", "Dense samples once more, in a byte for an element.")
+      .def(py::init(&coded_rows), py::arg("X"), py::arg("n_threads") = 0)
       .def_property_readonly("are_bounded", &CodedRows::are_bounded,
                              "Whether all elements are numbers, of at most 1e30 in magnitude.");
-  m.def("coded_rows", &coded_rows, py::arg("X"), py::arg("settings"),
-        "The samples for binary problems of online_fit to read in place of most rows of X, where "
-        "that is likely to pay; else None.");
+  m.def("pays_to_code", &may_code, py::arg("X"), py::arg("settings"),
+        "Whether binary problems of online_fit are likely to gain by coded rows.");
   m.def("online_fit", &online_fit, py::arg("X"), py::arg("y"), py::arg("weight"),
         py::arg("validation_weight"), py::arg("class_weight"), py::arg("positive"),
         py::arg("start"), py::arg("settings"), py::arg("callback") = py::none(),

@@ -316,20 +316,10 @@ OnlineFit train_online(const OnlineProblem& problem, const OnlineOptions& option
       problem.X, problem.labels);
 }
 
-std::optional<CodedRows> coded_rows_for(const MatrixView& X, const LinearPenalty& penalty,
-                                        const OnlineOptions& options, int threads,
-                                        Control& control) {
-  if (n_cols(X) < kFewestCoded || n_cols(X) > kMostCoded || n_stored(X) < kFewestCodes ||
-      options.passes.max_iter < kFewestCodedPasses || options.is_mapped ||
-      !options.waits_for_mistakes(penalty))
-    return std::nullopt;
-  return std::visit(
-      [&](const auto& view) -> std::optional<CodedRows> {
-        using View = std::decay_t<decltype(view)>;
-        if constexpr (is_dense<View>) return CodedRows(view, threads, control);
-        return std::nullopt;
-      },
-      X);
+bool pays_to_code(const MatrixView& X, const LinearPenalty& penalty, const OnlineOptions& options) {
+  return !is_sparse(X) && n_cols(X) >= kFewestCoded && n_cols(X) <= kMostCoded &&
+         n_stored(X) >= kFewestCodes && options.passes.max_iter >= kFewestCodedPasses &&
+         !options.is_mapped && options.waits_for_mistakes(penalty);
 }
 
 double online_objective(const OnlineProblem& problem, const std::vector<double>& w,

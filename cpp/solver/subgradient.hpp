@@ -8,7 +8,6 @@
 
 #include <cmath>
 #include <limits>
-#include <optional>
 #include <span>
 #include <variant>
 #include <vector>
@@ -93,7 +92,7 @@ struct OnlineProblem {
   MarginLoss loss;
   LinearPenalty penalty;
   bool fit_intercept = true;
-  const CodedRows* coded = nullptr; // X once more, if there is; see coded_rows_for
+  const CodedRows* coded = nullptr; // X once more, if there is; see pays_to_code
 };
 
 struct OnlineOptions {
@@ -142,10 +141,9 @@ struct OnlineFit {
 OnlineFit train_online(const OnlineProblem& problem, const OnlineOptions& options,
                        OnlineState start, Control& control);
 
-// The rows of X coded, for all binary problems on it, where that is likely to pay.
-std::optional<CodedRows> coded_rows_for(const MatrixView& X, const LinearPenalty& penalty,
-                                        const OnlineOptions& options, int threads,
-                                        Control& control);
+// Whether coding the rows of X for all binary problems on it is likely to pay: never of sparse
+// ones.
+bool pays_to_code(const MatrixView& X, const LinearPenalty& penalty, const OnlineOptions& options);
 
 // F at the given weights, in float64.
 double online_objective(const OnlineProblem& problem, const std::vector<double>& w,

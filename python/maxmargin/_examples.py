@@ -31,8 +31,10 @@ class RowCoder:
 
     def are_bounded(self, matrix: Matrix) -> bool:
         """Return whether the rows are coded and turned out finite, 1e30 at most in magnitude."""
-        self.coded = _core.coded_rows(matrix, core_settings(self._settings, matrix))
-        return self.coded is not None and self.coded.are_bounded
+        if not _core.pays_to_code(matrix, core_settings(self._settings, matrix)):
+            return False
+        self.coded = _core.CodedRows(matrix, self._settings["n_threads"])
+        return self.coded.are_bounded
 
 
 class Examples(NamedTuple):
