@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.svm import LinearSVC
 
 import maxmargin
 from linear_oracles import liblinear, primal_objective
@@ -101,3 +102,38 @@ def test_threads_change_nothing():
     assert fits[0].n_iter_ == fits[1].n_iter_
     np.testing.assert_array_equal(fits[0].coef_, fits[1].coef_)
     np.testing.assert_array_equal(fits[0].intercept_, fits[1].intercept_)
+
+
+@pytest.mark.parametrize("is_sparse", [True, False])
+def test_four_samples_of_which_two_contradict_each_other(is_sparse):
+    """Their dual variables only balance each other up to the bounds, which are not the same."""
+    row = [-5.5, 0, -0.3, 0.3, 1.2, 6.9]
+    X = np.array([row, row, [-1.8, 1.2, -3.8, -3, -1.9, -0.7], [-2.6, 4.4, 5, -2.3, 1.2, -2.5]])
+    y, weight = [1, -1, 1, -1], [0.29, 0.19, 0.56, 0.95]
+    model = maxmargin.LinearSVC(loss="hinge", C=1e4)
+    model.fit(sp.csr_matrix(X) if is_sparse else X, y, sample_weight=weight)
+    assert model.certificate_.converged
+    assert model.n_iter_ < 100
+    # One of the two is on the wrong side, and the lighter one costs 2 C of the other side.
+    assert model.certificate_.primal_objective == pytest.approx(3800.0, rel=1e-4)
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-3])
+@pytest.mark.parametrize("C", [1e2, 1e4])
+def test_contradictory_samples_of_any_weight(C, noise):
+    rng = np.random.default_rng(6)
+    X = np.where(rng.random((200, 300)) < 0.05, rng.normal(size=(200, 300)), 0.0)
+    y = np.sign(rng.normal(size=200))
+    X = np.vstack([X, X[:50] * (1.0 + noise * rng.normal(size=(50, 300)))])
+    y, weight = np.r_[y, -y[:50]], rng.random(250) + 0.05
+    model = maxmargin.LinearSVC(loss="hinge", C=C, tol=1e-4).fit(sp.csr_matrix(X), y, weight)
+    assert model.certificate_.converged
+    # Passes alone get there too, by and by, where C is not as large.
+    theirs = LinearSVC(loss="hinge", C=C, tol=1e-6, max_iter=10**6).fit(X, y, weight)
+    ours, theirs = (
+        0.5 * (m.coef_ @ m.coef_.T + m.intercept_**2).item()
+        + C * weight @ np.maximum(0.0, 1.0 - y * (X @ m.coef_[0] + m.intercept_[0]))
+        for m in (model, theirs)
+    )
+    assert ours == pytest.approx(model.certificate_.primal_objective, rel=1e-9)
+    assert ours <= theirs * (1.0 + 1e-4)

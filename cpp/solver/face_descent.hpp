@@ -26,7 +26,9 @@ namespace maxmargin {
 // After every few steps, variables that have left their boxes are put at the bounds that they have
 // passed, and stay there, while conjugate gradients begin anew on the others: on a face of strongly
 // coupled variables, stopping at the first bound on the way would leave most of the way undone. The
-// segment to the point that this finds is followed to its least objective.
+// segment to the point that this finds is followed to its least objective. Where that is at its
+// beginning, since variables that balance each other were put at different bounds, the steps are
+// made again, from bound to bound.
 template <class Rows> class FaceDescent {
  public:
   FaceDescent(DualState<Rows>& state, int threads) : state_(state), threads_(threads) {}
@@ -37,7 +39,7 @@ template <class Rows> class FaceDescent {
   template <class Poll>
   double run(std::span<const index_t> candidates, int most_steps, const Poll& poll) {
     if (!gather(candidates, poll) || free_.empty()) return 0.0;
-    precondition();
+    begin();
     const double goal = kAccuracy * square_of_residual();
     bool has_left = false;
     for (int k = 0; k < most_steps || (has_left && k < 2 * most_steps); k += kStepsPerRound) {
@@ -47,7 +49,13 @@ template <class Rows> class FaceDescent {
       precondition();
       if (square_of_residual() <= goal) break;
     }
-    return follow(poll);
+    Segment segment = measure(poll);
+    if (segment.length < kShort) {
+      begin();
+      if (!go_from_bound_to_bound(most_steps, goal, poll)) return 0.0;
+      segment = measure(poll);
+    }
+    return follow(segment);
   }
 
  private:
@@ -57,6 +65,51 @@ template <class Rows> class FaceDescent {
   // A curvature of no more than this share of what the variables have one by one is rounding.
   static constexpr double kFlat = 1e-10;
   static constexpr double kBeyond = 1.0 + 1e-12;
+  static constexpr double kShort = 0.01; // a share of the segment that is hardly worth its steps
+
+  // From where the variables are to step_: the share of it with the least objective, and by how
+  // much that has fallen there.
+  struct Segment {
+    double length = 0.0, fall = 0.0;
+  };
+
+  // At the point where the variables are.
+  void begin() {
+    std::transform(gradient_.begin(), gradient_.end(), residual_.begin(), std::negate<>());
+    step_.assign(free_.size(), 0.0);
+    is_held_.assign(free_.size(), false);
+    precondition();
+  }
+
+  // The objective falls on the way to any point of conjugate gradients, so that it may end early:
+  // at the first bounds, where their variables are held.
+  template <class Poll> bool go_from_bound_to_bound(int most_steps, double goal, const Poll& poll) {
+    for (int k = 0; k < most_steps && square_of_residual() > goal; ++k) {
+      const std::vector<double> step = step_, residual = residual_;
+      if (!conjugate_steps(goal, poll)) return false;
+      const double share = share_within_bounds(step);
+      for (std::size_t t = 0; t < free_.size(); ++t) {
+        step_[t] = step[t] + share * (step_[t] - step[t]);
+        residual_[t] = residual[t] + share * (residual_[t] - residual[t]);
+      }
+      if (!hold_those_outside()) return true;
+      precondition();
+    }
+    return true;
+  }
+
+  // How much of the way from `step` to step_ is within the boxes; a little more, if not all of it.
+  double share_within_bounds(const std::vector<double>& step) const {
+    double share = 1.0;
+    for (std::size_t t = 0; t < free_.size(); ++t) {
+      const double way = step_[t] - step[t];
+      if (way == 0.0) continue;
+      const DualCoordinate& c = state_.coordinates[free_[t]];
+      const auto [low, high] = bounds_of(c);
+      share = std::min(share, kBeyond * ((way > 0.0 ? high : low) - c.beta - step[t]) / way);
+    }
+    return std::max(0.0, share);
+  }
 
   template <class Poll> bool conjugate_steps(double goal, const Poll& poll) {
     direction_ = preconditioned_;
@@ -148,9 +201,6 @@ template <class Rows> class FaceDescent {
       gradient_.push_back(slope + (c.beta > 0.0 ? c.epsilon : -c.epsilon));
     }
     residual_.resize(gradient_.size());
-    std::transform(gradient_.begin(), gradient_.end(), residual_.begin(), std::negate<>());
-    step_.assign(free_.size(), 0.0);
-    is_held_.assign(free_.size(), false);
     product_.resize(free_.size());
     if (!matrix_) matrix_.emplace(state_.rows, static_cast<index_t>(state_.w.size()), threads_);
     return matrix_->choose(samples_, poll);
@@ -179,21 +229,24 @@ template <class Rows> class FaceDescent {
     return true;
   }
 
-  // The least objective on the way along the step.
-  template <class Poll> double follow(const Poll& poll) {
+  template <class Poll> Segment measure(const Poll& poll) {
     const double slope = dot(gradient_, step_);
-    if (!(slope < 0.0) || !multiply(step_, poll)) return 0.0;
+    if (!(slope < 0.0) || !multiply(step_, poll)) return {};
     const double curvature = dot(step_, product_);
     const double length = curvature > 0.0 ? std::min(1.0, -slope / curvature) : 1.0;
+    return {length, -length * (slope + 0.5 * length * curvature)};
+  }
+
+  double follow(const Segment& segment) {
     for (std::size_t t = 0; t < free_.size(); ++t) {
       if (t + kRowsAhead < free_.size()) state_.rows.fetch(samples_[t + kRowsAhead]);
       DualCoordinate& c = state_.coordinates[free_[t]];
-      const double beta = std::clamp(c.beta + length * step_[t], c.lower, c.upper);
+      const double beta = std::clamp(c.beta + segment.length * step_[t], c.lower, c.upper);
       if (beta == c.beta) continue;
       state_.move(c, beta - c.beta);
       c.beta = beta;
     }
-    return -length * (slope + 0.5 * length * curvature);
+    return segment.fall;
   }
 
   DualState<Rows>& state_;
