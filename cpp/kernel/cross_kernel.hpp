@@ -22,8 +22,9 @@ class CrossKernel {
   using T = double;
 
   // Column c is row columns[c] of `others`; the factors of the kernel are theirs. Requires a
-  // multiple of a line of columns. Samples may be as large as 2^exponent, or, if that is less, as
-  // the others, and 2^170 times that.
+  // multiple of a line of columns. Samples are taken in units of the magnitude of the others, or of
+  // 2^exponent if that is more: squares of ones that are 2^500 units overflow. The least unit is
+  // small enough for others whose squares would vanish.
   CrossKernel(const MatrixView& others, std::span<const index_t> columns,
               const KernelParams& kernel, int exponent = kLeastExponent);
 

@@ -104,7 +104,7 @@ template <int H, class Run> MAXMARGIN_INLINE void with_height(index_t n_rows, co
   run.template operator()<H>();
 }
 
-// The panels of a strip, P of a block's from number `first` on.
+// A strip of a block: its panels from number `first` on, and what belongs to them.
 template <class T> struct Strip {
   MAXMARGIN_INLINE Strip(const DenseBlock<T>& block, index_t first)
       : panels(block.panels + first), column(block.column + first * kLane<T>),

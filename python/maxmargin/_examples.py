@@ -29,12 +29,15 @@ class RowCoder:
         self.coded: _core.CodedRows | None = None
         self._settings = settings
 
+    def code(self, matrix: Matrix) -> None:
+        """Code the rows, if that is likely to pay."""
+        if _core.pays_to_code(matrix, core_settings(self._settings, matrix)):
+            self.coded = _core.CodedRows(matrix, self._settings["n_threads"])
+
     def are_bounded(self, matrix: Matrix) -> bool:
-        """Return whether the rows are coded and turned out finite, 1e30 at most in magnitude."""
-        if not _core.pays_to_code(matrix, core_settings(self._settings, matrix)):
-            return False
-        self.coded = _core.CodedRows(matrix, self._settings["n_threads"])
-        return self.coded.are_bounded
+        """Code the rows; return whether they turned out finite, 1e30 at most in magnitude."""
+        self.code(matrix)
+        return self.coded is not None and self.coded.are_bounded
 
 
 class Examples(NamedTuple):

@@ -89,7 +89,7 @@ class OnlineLinear(MistakeDriven):
             sample_weight = _validation.check_sample_weight(sample_weight, matrix.shape[0])
         examples = self._examples(matrix, codes, classes, sample_weight)
         if may_be_joint and len(classes) == 2:
-            coder.are_bounded(matrix)
+            coder.code(matrix)
         examples = examples._replace(coded=coder.coded)
         start = None
         if goes_on and self.__sklearn_is_fitted__():
