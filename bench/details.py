@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+import busy
 import cache_size
 import formulations
 import kernel_perceptron
@@ -34,6 +35,12 @@ DETAILS = {
         "Small fits",
         "Microseconds per fit, ten features, two overlapping classes, many fits in a loop.",
         small_fits.table,
+    ),
+    "busy": Detail(
+        "Busy machines",
+        "Seconds of a fit alone, and multiples of it beside busy processes, beside a process that "
+        "does the same, and in two threads that both do it.",
+        busy.table,
     ),
     "formulations": Detail(
         "Regression, one class and nu",

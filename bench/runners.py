@@ -326,6 +326,13 @@ def linear(request, save):
     linear_fits.linear(request, save)
 
 
+def busy(request, save):
+    """Fits on a busy machine."""
+    import busy
+
+    busy.run(request, save)
+
+
 def perceptron(request, save):
     """Passes of the perceptron."""
     import perceptron
@@ -346,6 +353,7 @@ TASKS = {
     "formulation": formulation,
     "kernel_perceptron": kernel_perceptron,
     "linear": linear,
+    "busy": busy,
     "perceptron": perceptron,
     "stream": stream,
 }

@@ -151,7 +151,7 @@ def test_both_kernel_perceptrons_make_the_same_mistakes(bench, monkeypatch, tmp_
     assert len(set(mistakes)) == 1
 
 
-@pytest.mark.parametrize("command", ["compare", "cache_size", "small_fits", "memory"])
+@pytest.mark.parametrize("command", ["compare", "cache_size", "small_fits", "memory", "busy"])
 def test_quick_pass(bench, monkeypatch, tmp_path, command):
     pytest.importorskip("sklearn")
     pytest.importorskip("libsvm.svm")
@@ -167,6 +167,8 @@ def test_quick_pass(bench, monkeypatch, tmp_path, command):
     assert written["results"]
     for result in written["results"]:
         outcomes = result["sizes" if command == "cache_size" else "libraries"].values()
+        if command == "busy":
+            outcomes = [load for one in outcomes for load in one["loads"].values()]
         assert [len(one["measurements"]) for one in outcomes] == [1] * len(outcomes)
 
 

@@ -39,7 +39,7 @@ TOP_LEVEL = {
     *("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE"),
     *(".clang-format", ".clang-tidy", ".gitattributes", ".gitignore", ".pre-commit-config.yaml"),
 }
-THREAD_HOME = "cpp/base/parallel.cpp"
+THREAD_HOME = "cpp/base/thread_pool.cpp"
 THREAD_STARTS = re.compile(
     r"#\s*pragma\s+omp|_Pragma\s*\(|<omp\.h>|\bomp_\w+\s*\(|\bpthread_create\b"
     r"|\bstd::(?:jthread|async)\b|\bstd::thread\b(?!::)|<execution>"

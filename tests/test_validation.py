@@ -157,7 +157,7 @@ def test_class_weights_are_those_of_scikit_learn():
         *[("cache_size", bad) for bad in (0, -5, np.nan, np.inf, None)],
         *[("max_iter", bad) for bad in (-2, 1.5, None, True)],
         *[("time_limit", bad) for bad in (0, -1, np.nan, "1")],
-        *[("n_jobs", bad) for bad in (0, -2, 1.5, True)],
+        *[("n_jobs", bad) for bad in (0, 1.5, True, "2")],
         *[("kernel", bad) for bad in ("rbfs", None, 3)],
         *[("shrinking", bad) for bad in (1, "yes", None)],
         *[("verbose", bad) for bad in (-1, "yes")],
@@ -182,7 +182,7 @@ def test_message_of_a_bad_gamma():
 @pytest.mark.parametrize("params", [
     {"C": np.float32(1)}, {"C": 2}, {"gamma": np.float64(0.5)}, {"degree": np.int64(2)},
     {"max_iter": np.int64(-1)}, {"shrinking": np.bool_(True)}, {"n_jobs": np.int64(2)},
-    {"n_jobs": -1}, {"time_limit": 100}, {"cache_size": np.float32(1)},
+    {"n_jobs": -1}, {"n_jobs": -2}, {"time_limit": 100}, {"cache_size": np.float32(1)},
     {"kernel": "poly", "degree": 0, "coef0": 1},
 ])  # fmt: skip
 def test_numpy_numbers_are_accepted(params):

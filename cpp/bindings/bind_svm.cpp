@@ -1,3 +1,4 @@
+#include "base/parallel.hpp"
 #include "bindings/arrays.hpp"
 #include "bindings/control.hpp"
 #include "bindings/pybind.hpp"
@@ -157,7 +158,7 @@ TrainingOptions training_options(double tol, index_t max_iter, std::size_t cache
   TrainingOptions options;
   options.solver = {tol, max_iter, shrinking, time_limit};
   options.cache_bytes = cache_bytes;
-  options.threads = n_threads;
+  options.threads = thread_count(n_threads);
   options.precision = precision_named(precision);
   return options;
 }

@@ -47,11 +47,11 @@ struct Census {
   }
 };
 
-// Of the rows [begin, end). begins[i + 1] becomes the number of elements of row i.
+// Adds the rows [begin, end). begins[i + 1] becomes the number of elements of row i.
 template <class View>
-Census census_of(const View& X, index_t begin, index_t end, std::vector<index_t>& begins) {
-  Census census;
-  census.count.assign(static_cast<std::size_t>(X.cols), 0);
+void add_rows(const View& X, index_t begin, index_t end, std::vector<index_t>& begins,
+              Census& census) {
+  census.count.resize(static_cast<std::size_t>(X.cols));
   for (index_t i = begin; i < end; ++i) {
     const index_t before = census.n_elements;
     for_row(X, i, [&](index_t j, auto value) {
@@ -62,7 +62,6 @@ Census census_of(const View& X, index_t begin, index_t end, std::vector<index_t>
     });
     begins[i + 1] = census.n_elements - before;
   }
-  return census;
 }
 
 // Of all rows; begins[i] becomes where row i begins among the elements.
@@ -72,14 +71,10 @@ template <class View> Census census_of(const View& X, int threads, std::vector<i
   if (X.cols > n_stored(X) / kWorkOfFeature) threads = 1;
   std::vector<Census> parts(static_cast<std::size_t>(threads));
   parallel_ranges(X.rows, kGrain, threads, [&](index_t begin, index_t end, int thread) {
-    Census census = census_of(X, begin, end, begins);
-    if (parts[thread].count.empty())
-      parts[thread] = std::move(census);
-    else
-      parts[thread].add(census);
+    add_rows(X, begin, end, begins, parts[thread]);
   });
   Census all = std::move(parts.front());
-  all.count.resize(static_cast<std::size_t>(X.cols), 0);
+  all.count.resize(static_cast<std::size_t>(X.cols));
   for (auto part = parts.begin() + 1; part != parts.end(); ++part) all.add(*part);
   std::partial_sum(begins.begin(), begins.end(), begins.begin());
   return all;

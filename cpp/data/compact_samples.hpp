@@ -74,7 +74,7 @@ template <class V, class I> class CompactRows {
 // lie close together. Others stay where the caller has them, who keeps them alive.
 class CompactSamples {
  public:
-  // Copies on so many threads; 0: OpenMP's default.
+  // Copies on so many threads; 0: all that may be used.
   explicit CompactSamples(const MatrixView& X, int threads = 0);
 
   index_t n_features() const { return n_features_; }

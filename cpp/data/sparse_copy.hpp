@@ -14,7 +14,7 @@ inline constexpr double kDensest = 0.25;
 // elements.
 template <Real T> class SparseCopy {
  public:
-  // On so many threads; 0: OpenMP's default.
+  // On so many threads; 0: all that may be used.
   SparseCopy(const DenseView<T>& X, int threads);
 
   CsrView<T, std::int32_t> view() const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/control.hpp"
+#include "base/parallel.hpp"
 #include "kernel/kernel_rows.hpp"
 #include "kernel/row_cache.hpp"
 #include "simd/kernel_table.hpp"
@@ -69,6 +70,9 @@ template <Real T> class KernelMatrix {
   // will_return tells that it is likely to be asked for again; an empty span says so of all.
   void add_rows(std::span<const index_t> rows, std::span<const double> coef, double* out,
                 std::span<const char> will_return = {});
+
+  // Wakes the threads of an add_rows of about n_rows rows that comes in a moment.
+  void expect_rows(std::size_t n_rows) const { wake_threads(threads_for(n_rows, n_columns())); }
 
   // The same for n_outputs sums of the rows, each of which is looked up or computed once for all:
   // out[p * stride + c] += sum_r coef[p * rows.size() + r] K(rows[r], c). Of a single matrix

@@ -49,7 +49,7 @@ SetKernelRows<T>::SetKernelRows(const FeatureSets& samples, std::vector<index_t>
                                 int threads, const PowersOfDifference<T>& powers)
     : samples_(samples), columns_(std::move(columns)), powers_(powers),
       table_(simd::real_table<T>(simd::active_table())),
-      spread_(static_cast<std::size_t>(thread_count(threads))) {
+      spread_(static_cast<std::size_t>(threads > 0 ? threads : thread_count(0))) {
   columns_.resize(
       static_cast<std::size_t>(round_up(static_cast<index_t>(columns_.size()), kLane<T>)), 0);
   this->size_ = static_cast<index_t>(columns_.size());

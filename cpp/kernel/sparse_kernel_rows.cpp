@@ -22,7 +22,7 @@ SparseKernelRows<T>::SparseKernelRows(const PackedCsr<T>& samples, std::vector<i
                                       SampleFactors<T> factors)
     : samples_(samples), columns_(std::move(columns)), epilogue_(epilogue),
       factors_(std::move(factors)), table_(simd::real_table<T>(simd::active_table())),
-      spread_(static_cast<std::size_t>(thread_count(threads))) {
+      spread_(static_cast<std::size_t>(threads > 0 ? threads : thread_count(0))) {
   columns_.resize(
       static_cast<std::size_t>(round_up(static_cast<index_t>(columns_.size()), kLane<T>)), 0);
   this->size_ = static_cast<index_t>(columns_.size());

@@ -47,7 +47,8 @@ class Decision::Impl {
                 Control& control) const {
     for (index_t i = 0; i < n_rows(X); ++i)
       for (index_t p = 0; p < n_machines(); ++p) out[i * n_machines() + p] = -rho_[p];
-    std::vector<MachineSums::Workspace> workspaces(static_cast<std::size_t>(thread_count(threads)));
+    threads = thread_count(threads); // once: limits may change at any time
+    std::vector<MachineSums::Workspace> workspaces(static_cast<std::size_t>(threads));
     kernel_.for_blocks(X, factors, threads, control, [&](const CrossKernel::Block& block, int t) {
       sums_.add(block.values, block.begin, block.end, out + block.first_row * n_machines(),
                 workspaces[t]);

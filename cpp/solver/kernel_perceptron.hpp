@@ -19,7 +19,7 @@ struct KernelPerceptronOptions {
   bool average = false;
   Budget budget;
   std::size_t cache_bytes = std::size_t{200} << 20; // for kernel rows
-  int threads = 0;                                  // 0: OpenMP's default
+  int threads = 0;                                  // 0: all that may be used
 };
 
 struct KernelPerceptronFit {

@@ -57,7 +57,7 @@ struct LinearOptions {
   index_t max_iter = -1; // of the solver's own kind; -1 is its default
   double time_limit = std::numeric_limits<double>::infinity(); // seconds
   std::uint64_t seed = 0;
-  int threads = 0;           // 0: OpenMP's default
+  int threads = 0;           // 0: all that may be used
   index_t passes_before = 0; // what n_iter begins with, where a dual descent goes on
   // beta of a problem on the same samples, most often with another C; empty: zeros.
   std::span<const double> start;

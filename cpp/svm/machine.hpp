@@ -17,14 +17,14 @@ enum class Precision { automatic, float32, float64 };
 struct TrainingOptions {
   SolverOptions solver;
   std::size_t cache_bytes = std::size_t{200} << 20;
-  int threads = 0; // 0: OpenMP's default
+  int threads = 0; // 0: all that may be used
   Precision precision = Precision::automatic;
 };
 
 // How kernel values are computed and kept.
 struct KernelOptions {
   std::size_t cache_bytes = std::size_t{200} << 20;
-  int threads = 0;            // 0: OpenMP's default
+  int threads = 0;            // 0: all that may be used
   bool in_float32 = false;    // with refinement in float64, and float64 throughout where that fails
   double float32_error = 0.0; // of one value
   bool is_only_machine = false; // so that the cache is what the caller asked for

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from maxmargin import kernels
 from maxmargin._certificate import Certificate, LinearCertificate
 from maxmargin._core import __version__
+from maxmargin._threadpool import register_controller
 from maxmargin.config import show_config
 from maxmargin.exceptions import Cancelled, ConvergenceWarning, NotFittedError
 from maxmargin.kernel_perceptron import KernelPerceptron
@@ -52,6 +53,8 @@ __all__ = [
     "sklearn_patched",
     "unpatch_sklearn",
 ]
+
+register_controller()
 
 if TYPE_CHECKING:
     from maxmargin import datasets, diagnostics, io, plotting

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from maxmargin import _core
+from maxmargin import _core, _validation
+from maxmargin._threadpool import explain_threads
 
 __all__ = ["active_target", "describe", "show_config", "simd_targets", "thread_count"]
 
@@ -17,20 +18,20 @@ def active_target() -> str:
     return _core.active_target()
 
 
-def thread_count() -> int:
-    """Return the threads that `n_jobs=None` uses: OpenMP's default, as OMP_NUM_THREADS sets it."""
-    return _core.thread_count()
+def thread_count(n_jobs: int | None = None) -> int:
+    """Return the number of threads that `n_jobs` gives; `describe` says why None gives so many."""
+    return _core.thread_count(_validation.check_n_jobs(n_jobs))
 
 
 def describe() -> str:
-    """Return version, compiler, instruction-set targets and threads as text."""
+    """Return version, compiler, instruction-set targets and threads, with what limits them."""
     return "\n".join(
         [
             f"version        {_core.__version__}",
             f"compiler       {_core.compiler}",
             f"targets        {' '.join(simd_targets())}",
             f"active target  {active_target()}",
-            f"threads        {thread_count()}",
+            f"threads        {explain_threads()}",
         ]
     )
 

@@ -96,7 +96,8 @@ class KernelPerceptron(MistakeDriven):
         Whether to show progress on stderr: the pass, and the share of mistakes in the last complete
         one, of several problems their mean.
     n_jobs : int or None, default=None
-        Threads: None is OpenMP's default (OMP_NUM_THREADS, threadpoolctl), -1 all cores. The result
+        Threads. None or -1: as many as the process may use, by its affinity mask, CPU quota,
+        MAXMARGIN_NUM_THREADS (else OMP_NUM_THREADS) and threadpoolctl; -2: all but one. The result
         does not depend on it.
 
     Attributes

@@ -145,8 +145,9 @@ class LinearSVC(LinearMachine, OneVsRestClassifier):
         Cap on the iterations of every machine: passes of coordinate descent, steps of a
         second-order method. -1 is a generous one of the solver's own.
     n_jobs : int or None, default=None
-        Threads, which share the classes: None is OpenMP's default (OMP_NUM_THREADS, threadpoolctl),
-        -1 all cores. The result does not depend on it.
+        Threads, which share the classes. None or -1: as many as the process may use, by its
+        affinity mask, CPU quota, MAXMARGIN_NUM_THREADS (else OMP_NUM_THREADS) and threadpoolctl;
+        -2: all but one. The result does not depend on it.
     time_limit : float or None, default=None
         Seconds after which a machine is left as it is; `fit` warns and keeps what has been reached.
     callback : callable or None, default=None

@@ -52,7 +52,9 @@ class LinearSVR(LinearMachine, Regressor):
     max_iter : int, default=-1
         Cap on the iterations; -1 is a generous one of the solver's own.
     n_jobs : int or None, default=None
-        Threads: None is OpenMP's default, -1 all cores. The result does not depend on it.
+        Threads. None or -1: as many as the process may use, by its affinity mask, CPU quota,
+        MAXMARGIN_NUM_THREADS (else OMP_NUM_THREADS) and threadpoolctl; -2: all but one. The result
+        does not depend on it.
     time_limit : float or None, default=None
         Seconds after which the solver stops; `fit` warns and keeps what has been reached.
     callback : callable or None, default=None

@@ -84,8 +84,9 @@ class Perceptron(OnlineLinear):
         Whether to show progress on stderr: the pass, and what `tol` is applied to, of the last
         complete one. Of several problems, that of one; at the end their mean.
     n_jobs : int or None, default=None
-        Threads, which share the one-vs-rest problems: None is OpenMP's default, -1 all cores. The
-        result does not depend on it.
+        Threads, which share the one-vs-rest problems. None or -1: as many as the process may use,
+        by its affinity mask, CPU quota, MAXMARGIN_NUM_THREADS (else OMP_NUM_THREADS) and
+        threadpoolctl; -2: all but one. The result does not depend on it.
 
     Attributes
     ----------

@@ -145,7 +145,8 @@ class SVR(RegressionMachine):
     max_iter : int, default=-1
         Cap on the iterations; -1 is a generous one of the solver's own.
     n_jobs : int or None, default=None
-        Threads: None is OpenMP's default (OMP_NUM_THREADS, threadpoolctl), -1 all cores. The result
+        Threads. None or -1: as many as the process may use, by its affinity mask, CPU quota,
+        MAXMARGIN_NUM_THREADS (else OMP_NUM_THREADS) and threadpoolctl; -2: all but one. The result
         does not depend on it.
     time_limit : float or None, default=None
         Seconds after which the solver stops; `fit` warns and keeps what has been reached.
@@ -264,7 +265,8 @@ class NuSVR(RegressionMachine):
     max_iter : int, default=-1
         Cap on the iterations; -1 is a generous one of the solver's own.
     n_jobs : int or None, default=None
-        Threads: None is OpenMP's default (OMP_NUM_THREADS, threadpoolctl), -1 all cores. The result
+        Threads. None or -1: as many as the process may use, by its affinity mask, CPU quota,
+        MAXMARGIN_NUM_THREADS (else OMP_NUM_THREADS) and threadpoolctl; -2: all but one. The result
         does not depend on it.
     time_limit : float or None, default=None
         Seconds after which the solver stops; `fit` warns and keeps what has been reached.

@@ -75,7 +75,8 @@ class SVC(PairwiseSVM):
     random_state : int, numpy Generator, RandomState or None, default=None
         Seed of the folds; None is 0. Nothing else is random.
     n_jobs : int or None, default=None
-        Threads: None is OpenMP's default (OMP_NUM_THREADS, threadpoolctl), -1 all cores. The result
+        Threads. None or -1: as many as the process may use, by its affinity mask, CPU quota,
+        MAXMARGIN_NUM_THREADS (else OMP_NUM_THREADS) and threadpoolctl; -2: all but one. The result
         does not depend on it.
     time_limit : float or None, default=None
         Seconds after which the solver stops; `fit` warns and keeps what has been reached. With
@@ -255,7 +256,8 @@ class NuSVC(PairwiseSVM):
     random_state : int, numpy Generator, RandomState or None, default=None
         Seed of the folds; None is 0. Nothing else is random.
     n_jobs : int or None, default=None
-        Threads: None is OpenMP's default (OMP_NUM_THREADS, threadpoolctl), -1 all cores. The result
+        Threads. None or -1: as many as the process may use, by its affinity mask, CPU quota,
+        MAXMARGIN_NUM_THREADS (else OMP_NUM_THREADS) and threadpoolctl; -2: all but one. The result
         does not depend on it.
     time_limit : float or None, default=None
         As in `SVC`.

@@ -41,7 +41,6 @@ from maxmargin._validation.parameters import (
     check_verbose,
     gamma_of,
     is_real,
-    usable_cores,
 )
 from maxmargin._validation.samples import (
     AreBounded,
@@ -106,6 +105,5 @@ __all__ = [
     "require_intact",
     "require_weights",
     "upper_bounds",
-    "usable_cores",
     "weighted_bounds",
 ]

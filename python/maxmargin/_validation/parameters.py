@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import numbers
-import os
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from maxmargin import _core
 from maxmargin._sparse import CsrMatrix, Matrix
 from maxmargin._wording import shown
 
@@ -164,20 +164,18 @@ def check_callback(callback: Any) -> Callback | None:
 
 
 def check_n_jobs(n_jobs: Any) -> int:
-    """Return the number of threads for the core: 0 (OpenMP's default) for None, all for -1."""
+    """Return the number of threads for the core: 0 (all that may be used) for None and -1."""
     if n_jobs is None:
         return 0
     is_integer = isinstance(n_jobs, numbers.Integral) and not isinstance(n_jobs, bool)
-    if not is_integer or (n_jobs != -1 and n_jobs < 1):
-        raise ValueError(f"n_jobs must be None, -1 or an integer >= 1, got {shown(n_jobs)}")
-    return usable_cores() if n_jobs == -1 else int(min(n_jobs, 4096))
-
-
-def usable_cores() -> int:
-    """Return the number of cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    if not is_integer or n_jobs == 0:
+        raise ValueError(
+            "n_jobs must be None, an integer >= 1, -1 (all threads that may be used), -2 (all but "
+            f"one) and so on, got {shown(n_jobs)}"
+        )
+    if n_jobs > 0:
+        return int(min(n_jobs, 4096))
+    return 0 if n_jobs == -1 else max(1, _core.thread_count() + 1 + int(n_jobs))
 
 
 def check_gamma(gamma: Any) -> Gamma:

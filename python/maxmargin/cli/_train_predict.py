@@ -91,7 +91,7 @@ def _add_threads(parser: argparse.ArgumentParser) -> None:
         "--threads",
         type=_checked("n_jobs"),
         metavar="N",
-        help="threads, -1 for all cores (default: OpenMP's)",
+        help="threads, -2 for all but one (default: all that the process may use)",
     )
 
 
@@ -237,6 +237,5 @@ def _report(model: SVC) -> None:
 
 
 def _report_machine(threads: int | None) -> None:
-    used = _validation.check_n_jobs(threads) or config.thread_count()
     print(f"SIMD target       {config.active_target()}")
-    print(f"threads           {used}")
+    print(f"threads           {config.thread_count(threads)}")

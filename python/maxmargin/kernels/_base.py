@@ -31,8 +31,8 @@ class Kernel:
         """Return the values of all rows of A with all rows of B, shape (len(A), len(B)).
 
         The core makes them, in one go also for sums and products of kernels, on as many threads as
-        OpenMP has by default; `by_definition` those that it does not know. Values that are too
-        large for float64 are infinite, or NaN where such meet.
+        the process may use; `by_definition` those that it does not know. Values that are too large
+        for float64 are infinite, or NaN where such meet.
 
         Parameters
         ----------
