@@ -35,7 +35,7 @@ def available_threads():
 
 
 def child_environment(n_threads, is_peer):
-    """Environment of one measurement: OpenMP at ``n_threads``; no OpenBLAS override for a peer."""
+    """Environment of one measurement: ``n_threads`` threads; no OpenBLAS override for a peer."""
     environment = dict(os.environ, OMP_NUM_THREADS=str(n_threads))
     if is_peer:
         for name in OPENBLAS_OVERRIDES:

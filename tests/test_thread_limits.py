@@ -161,4 +161,9 @@ def test_threadpoolctl() -> None:
     for n in (3, 1):
         with threadpoolctl.threadpool_limits(limits=n, user_api="openmp"):
             assert _core.thread_count() == n
+    for n in (0, -1):
+        with pytest.raises(ValueError, match=f"the limit of threads must be >= 1, got {n}"):
+            threadpoolctl.threadpool_limits(limits=n, user_api="openmp")
+    with threadpoolctl.threadpool_limits(limits=2**40, user_api="openmp"):
+        assert _core.thread_count() == 1024
     assert (_core.thread_count(), _core.CpuLimits().by_call) == (before, 0)

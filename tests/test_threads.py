@@ -96,6 +96,27 @@ for t in threads: t.join()
 
 
 @needs_fork
+def test_a_fork_while_another_thread_starts_the_first_fit() -> None:
+    """What the first fit of a process makes must not be waited for in a child."""
+    run("""
+for i in range(30):
+    middle = os.fork()  # in which nothing has been made yet
+    if middle == 0:
+        end_if_it_hangs()
+        linear = lambda: mm.LinearSVC(max_iter=3).fit(X[:, :5], y)
+        threading.Thread(target=linear, daemon=True).start()
+        time.sleep(2e-4 * i / 3)
+        child = os.fork()
+        if child == 0:
+            end_if_it_hangs()
+            linear()
+            os._exit(0)
+        os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    assert os.waitstatus_to_exitcode(os.waitpid(middle, 0)[1]) == 0
+""")
+
+
+@needs_fork
 def test_a_fork_inside_a_callback() -> None:
     """The child may go on where no other thread was at work; else it is told that it cannot."""
     run("""

@@ -3,11 +3,13 @@
 #include "base/error.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <memory>
 #include <sstream>
 #include <string_view>
 #include <thread>
@@ -132,6 +134,23 @@ double quota_on_path(const std::string& root, std::string group, bool is_version
   }
 }
 
+// What is read once. A variable of a function would be guarded while it is made, by a thread that a
+// child forked meanwhile does not have: the child would wait for it for ever.
+struct OfProcess {
+  double quota = cpu_quota();
+  Variable variable = read_variables();
+};
+
+const OfProcess& of_process() {
+  static constinit std::atomic<const OfProcess*> known{nullptr};
+  const OfProcess* found = known.load(std::memory_order_acquire);
+  if (found != nullptr) return *found;
+  auto made = std::make_unique<const OfProcess>();
+  return known.compare_exchange_strong(found, made.get(), std::memory_order_acq_rel)
+             ? *made.release()
+             : *found;
+}
+
 } // namespace
 
 // A line of /proc/self/cgroup is hierarchy:controllers:group, and 0::group in version 2.
@@ -166,9 +185,9 @@ int CpuLimits::most_threads() const {
 }
 
 CpuLimits cpu_limits() {
-  static const double quota = cpu_quota();
-  static const Variable variable = read_variables();
-  return {processors_in_mask(), quota, variable.threads, variable.name, limit_by_call};
+  const OfProcess& process = of_process();
+  return {processors_in_mask(), process.quota, process.variable.threads, process.variable.name,
+          limit_by_call};
 }
 
 void limit_threads(int limit) {

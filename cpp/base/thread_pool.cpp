@@ -37,6 +37,11 @@ class InsideTasks {
 };
 
 #ifdef MAXMARGIN_POSIX
+// A child of fork() has none of the threads: it makes a new pool. Registered when the library is
+// loaded, since a fork may come at any time after.
+[[maybe_unused]] const int registered =
+    pthread_atfork(nullptr, nullptr, [] { process_pool.store(nullptr); });
+
 // Signals are for the threads of the program: a handler that runs here would wake none of them.
 class SignalsBlocked {
  public:
@@ -114,8 +119,7 @@ class ThreadPool::Worker {
       return 0;
     tasks_ = &tasks;
     thread_ = thread;
-    state_.store(state + kOffer + offered, std::memory_order_release);
-    state_.notify_one();
+    publish(state + kOffer + offered);
     return state + kOffer + working;
   }
 
@@ -123,7 +127,7 @@ class ThreadPool::Worker {
   void rouse() {
     State state = state_.load(std::memory_order_relaxed);
     if (phase_of(state) == idle &&
-        state_.compare_exchange_strong(state, state + kOffer, std::memory_order_relaxed))
+        state_.compare_exchange_strong(state, state + kOffer, std::memory_order_seq_cst))
       state_.notify_one();
   }
 
@@ -144,36 +148,41 @@ class ThreadPool::Worker {
   [[noreturn]] void serve() {
     const InsideTasks inside;
     ask_for_short_turns();
-    for (State last = 0;;) {
+    State last = 0;
+    for (bool is_roused = false;;) {
       State state = last;
-      (is_roused_ ? roused_patience_ : patience_)
+      (is_roused ? roused_patience_ : patience_)
           .wait(
               [&] {
                 state = state_.load(std::memory_order_acquire);
                 return phase_of(state) == offered || (phase_of(state) == idle && state != last);
               },
               [&] { state_.wait(state, std::memory_order_acquire); });
-      is_roused_ = phase_of(state) == idle;
+      is_roused = phase_of(state) == idle;
       last = state;
-      if (is_roused_) continue;
+      if (is_roused) continue;
       if (!state_.compare_exchange_strong(state, state - offered + working,
                                           std::memory_order_acquire))
         continue;
       while (thread_ < pool_.share() && tasks_->run_next(thread_)) {
       }
       last = state - offered;
-      state_.store(last, std::memory_order_release);
-      state_.notify_one();
+      publish(last);
     }
   }
 
  private:
+  // Whether anyone sleeps must not be read before the new state can be seen: hence the order.
+  void publish(State state) {
+    state_.store(state, std::memory_order_seq_cst);
+    state_.notify_one();
+  }
+
   static Phase phase_of(State state) { return static_cast<Phase>(state % kOffer); }
 
   const ThreadPool& pool_;
   SharedTasks* tasks_ = nullptr;
   int thread_ = 0;
-  bool is_roused_ = false;
   Patience patience_, roused_patience_;
   alignas(kAlignment) std::atomic<State> state_{0};
 };
@@ -183,9 +192,10 @@ class ThreadPool::Team {
  public:
   Team(ThreadPool& pool, SharedTasks& tasks, int threads)
       : pool_(pool), tasks_(tasks), helpers_(static_cast<std::size_t>(threads - 1)) {
-    if (pool_.n_callers_.load(std::memory_order_relaxed) > 0)
-      pool_.n_processors_.store(cpu_limits().most_threads(), std::memory_order_relaxed);
-    pool_.n_callers_.fetch_add(1, std::memory_order_relaxed);
+    if (pool_.n_callers_.fetch_add(1, std::memory_order_relaxed) == 0) return;
+    CpuLimits limits = cpu_limits();
+    limits.by_call = 0; // of this caller alone
+    pool_.n_processors_.store(limits.most_threads(), std::memory_order_relaxed);
   }
   ~Team() { pool_.n_callers_.fetch_sub(1, std::memory_order_relaxed); }
   Team(const Team&) = delete;
@@ -254,12 +264,6 @@ class ThreadPool::Team {
 ThreadPool& ThreadPool::of_process() {
   ThreadPool* pool = process_pool.load(std::memory_order_acquire);
   if (pool != nullptr) return *pool;
-#ifdef MAXMARGIN_POSIX
-  // A child of fork() has none of the threads; what they left behind is not looked at again.
-  static const int registered =
-      pthread_atfork(nullptr, nullptr, [] { process_pool.store(nullptr); });
-  static_cast<void>(registered);
-#endif
   auto* const made = new ThreadPool; // for as long as the process lives, since its threads do
   if (process_pool.compare_exchange_strong(pool, made, std::memory_order_acq_rel)) return *made;
   delete made;
@@ -286,7 +290,7 @@ ThreadPool::Worker* ThreadPool::add_worker(SharedTasks& tasks, int thread) {
   const int n = n_workers_.load(std::memory_order_relaxed);
   if (!lock || n == kMostThreads || Patience::Clock::now() < may_add_from_) return nullptr;
   try {
-    const SignalsBlocked blocked;
+    [[maybe_unused]] const SignalsBlocked blocked;
     auto worker = std::make_unique<Worker>(*this);
     worker->offer(tasks, thread);
     std::thread([it = worker.get()] { it->serve(); }).detach();

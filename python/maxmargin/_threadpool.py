@@ -41,10 +41,12 @@ def register_controller() -> None:
             return _core.thread_count()
 
         def set_num_threads(self, num_threads: int) -> None:
+            if num_threads < 1:
+                raise ValueError(f"the limit of threads must be >= 1, got {num_threads}")
             # What was found without a limit is put back as no limit.
             _core.limit_threads(0)
             if num_threads != _core.thread_count():
-                _core.limit_threads(num_threads)
+                _core.limit_threads(min(num_threads, 4096))
 
         def get_version(self) -> str:
             return _core.__version__
