@@ -11,8 +11,9 @@ namespace maxmargin {
 
 // The dual variables of a linear problem and what follows from them:
 //
-//   w = sum_i beta_i x_i,   b = offset + bias_scale bias_weight,   bias_weight = bias_scale sum
-//   beta
+//   w = sum_i beta_i x_i
+//   b = offset + bias_scale bias_weight
+//   bias_weight = bias_scale sum_i beta_i
 //
 // so that the bias is, but for the offset, the weight of a feature that is bias_scale everywhere.
 template <class Rows> struct DualState {

@@ -15,14 +15,17 @@ namespace maxmargin {
 // (Without a tube the two would be one beyond the other: beta_i + C_i in [0, 2 C_i] is the
 // variable.) With z_j = t_j - s_j f(x_j) the conditions that are solved are
 //
-//   R w~ = sum_j s_j alpha_j x~_j            (x~ has the intercept's feature,
-//   solver/row_passes.hpp) xi_j - lambda_j = z_j                    (xi is the loss) alpha_j
-//   lambda_j = (C_j - alpha_j) xi_j = mu -> 0,   all of them > 0
+//   R w~ = sum_j s_j alpha_j x~_j            (x~ has the intercept's feature, solver/row_passes.hpp)
+//   xi_j - lambda_j = z_j                    (xi is the loss)
+//   alpha_j lambda_j = (C_j - alpha_j) xi_j = mu -> 0,   all of them > 0
 //
-// A step solves (R + sum_j d_j x~_j x~_j') step = .. with d_j = 1 / (lambda_j / alpha_j +
-// xi_j / (C_j - alpha_j)) twice with one factorisation: the prediction tells how far mu may fall
-// and what the second order adds. A step takes three passes over the samples; ten to twenty of them
-// reach a relative gap of 1e-8, whatever C. Made for n >> d. Memory: O(n + d^2) beside X.
+// A step solves (R + sum_j d_j x~_j x~_j') step = .. twice with one factorisation, where
+//
+//   d_j = 1 / (lambda_j / alpha_j + xi_j / (C_j - alpha_j))
+//
+// The prediction gives how far mu may fall and what the second order adds. A step takes three
+// passes over the samples; ten to twenty of them reach a relative gap of 1e-8, whatever C. Made for
+// n >> d. Memory: O(n + d^2) besides X.
 //
 // n_iter counts steps; max_iter = -1 stands for kDefaultInteriorSteps.
 inline constexpr index_t kDefaultInteriorSteps = 200;

@@ -6,17 +6,20 @@
 namespace maxmargin {
 
 // A primal-dual interior point method (Mehrotra 1992) for the machine of all classes together,
-// whose problem and dual are in crammer_singer.hpp. With theta_i for the greatest of f_m + [m !=
-// y_i], the conditions that are solved are
+// whose problem and dual are in crammer_singer.hpp. The conditions that are solved are
 //
+//   theta_i = max_m f_m(x_i) + [m != y_i]
 //   R w~_m = sum_i beta_i^m x~_i       (x~ has the intercept's feature, solver/row_passes.hpp)
 //   sum_m share_i^m = C_i
 //   slack_i^m = theta_i - f_m(x_i) - [m != y_i]
 //   share_i^m slack_i^m = mu -> 0,   all of them > 0
 //
-// With d_m = share_i^m / slack_i^m, what a step changes the shares by is M_i = diag(d) - d d' / sum
-// d times the change of all f(x_i): it solves (R + sum_i M_i (x) x~_i x~_i') step = .., for the
-// weights of all classes at once, twice with one factorisation (the prediction and its correction).
+// A step changes the shares of sample i by M_i times the change of all f(x_i), where
+//
+//   M_i = diag(d) - d d' / sum d,   d_m = share_i^m / slack_i^m
+//
+// It solves (R + sum_i M_i (x) x~_i x~_i') step = .., for the weights of all classes at once, twice
+// with one factorisation (the prediction and its correction).
 // Ten to fifty steps reach a relative gap of 1e-8, whatever C and the units of the features.
 // Memory: O(n n_classes + (d n_classes)^2) beside X.
 //

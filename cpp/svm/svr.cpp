@@ -79,8 +79,8 @@ SingleFit train_svr(const MatrixView& X, std::span<const double> z, std::span<co
   DualFit fit(regression.dual(epsilon), set.source(Fold::twofold), options.solver, control);
   Machine machine;
   machine.certificate = fit.certify([&] {
-    machine.rho =
-        fit.level(0); // on the tube's edge, z_i - f(x_i) = +-epsilon makes the gradient rho
+    // On the tube's edge, z_i - f(x_i) = +-epsilon makes the gradient rho.
+    machine.rho = fit.level(0);
     Objectives objectives = regression.objectives(fit, machine.rho, epsilon);
     objectives.dual += epsilon * objectives.magnitude;
     return objectives;
