@@ -1,4 +1,4 @@
-"""Seconds of fits and predictions on a busy machine: beside busy processes, and beside themselves.
+"""Seconds of fits and predictions on a busy machine, next to busy processes or to the same work.
 
 One fresh process per measurement, libraries in turn; it repeats the fit for some seconds and gives
 the median. The figure is a multiple of the time alone. `busy n`: n processes that never sleep.

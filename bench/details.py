@@ -38,7 +38,7 @@ DETAILS = {
     ),
     "busy": Detail(
         "Busy machines",
-        "Seconds of a fit alone, and multiples of it beside busy processes, beside a process that "
+        "Seconds of a fit alone, and multiples of it next to busy processes, next to a process that "
         "does the same, and in two threads that both do it.",
         busy.table,
     ),

@@ -115,7 +115,7 @@ MOUNT_1 = "33 25 0:29 %s /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cp
             },
             0.5,
         ),
-        (  # version 1, beside a version 2 without controllers
+        (  # version 1, and a version 2 without controllers
             {
                 "proc/self/cgroup": "12:cpuset:/a\n4:cpu,cpuacct:/a/b\n0::/a",
                 "proc/self/mountinfo": MOUNT_1 % "/",

@@ -118,7 +118,7 @@ for i in range(30):
 
 @needs_fork
 def test_a_fork_inside_a_callback() -> None:
-    """The child may go on where no other thread was at work; else it is told that it cannot."""
+    """The child goes on where no other thread was at work; else it gets an error."""
     run("""
 X = np.random.default_rng(1).normal(size=(4000, 20))
 y = np.arange(4000) % 12
