@@ -52,16 +52,23 @@ def parse_arguments(arguments):
 
 
 def choose_work(options):
-    """What is done over and over: fits of clouds and of named problems, and predictions."""
+    """What is done over and over: fits of clouds and of data sets, and predictions of the last."""
+    only, options.only = options.only, None
     named = cli.choose_problems(options, in_folder=NAMES, quick=("breast_cancer",))
-    if options.only or options.quick:
-        return [{"name": one.name, "problem": vars(one)} for one in named]
+    options.only = only
+    work = [{"name": one.name, "problem": vars(one)} for one in named]
+    if options.quick:
+        return work
     clouds = [
-        {"name": f"{n} x {d}", "n": n, "d": d, "problem": {"C": 1.0, "gamma": 1 / d}}
+        {"name": f"{n}x{d}", "n": n, "d": d, "problem": {"C": 1.0, "gamma": 1 / d}}
         for n, d in SIZES
     ]
-    fits = [{"name": one.name, "problem": vars(one)} for one in named]
-    return [*clouds, *fits, {**fits[0], "name": f"{fits[0]['name']}, predict", "predicts": True}]
+    work = [*clouds, *work, {**work[-1], "name": "predict", "predicts": True}]
+    known = [one["name"] for one in work]
+    wanted = only.split(",") if only else known
+    if unknown := set(wanted) - set(known):
+        raise ValueError(f"--only must be out of {', '.join(known)}, got {', '.join(unknown)}")
+    return [one for one in work if one["name"] in wanted]
 
 
 def loads(options):
