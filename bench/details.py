@@ -38,8 +38,8 @@ DETAILS = {
     ),
     "busy": Detail(
         "Busy machines",
-        "Seconds of a fit alone, and multiples of it next to busy processes, next to a process that "
-        "does the same, and in two threads that both do it.",
+        "Seconds of a fit alone, and multiples of it: next to so many processes that never sleep, "
+        "next to a process that does the same, and in two threads that both do it.",
         busy.table,
     ),
     "formulations": Detail(
