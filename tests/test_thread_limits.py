@@ -150,6 +150,22 @@ def test_quotas_of_control_groups(tmp_path: Path, files: Mapping[str, str], quot
     assert _core.cpu_quota(lay_out(tmp_path, files)) == quota
 
 
+@pytest.mark.parametrize("order", ["maxmargin, threadpoolctl", "threadpoolctl, maxmargin"])
+def test_threadpoolctl_in_any_order_of_imports(order: str) -> None:
+    pytest.importorskip("threadpoolctl", minversion="3.2")
+    code = f"""
+import subprocess, sys
+subprocess.run([sys.executable, "-c", '''
+import {order}
+with threadpoolctl.threadpool_limits(limits=1):
+    assert maxmargin.config.thread_count() == 1
+assert maxmargin.config.thread_count() == 2
+assert not any("maxmargin" in type(finder).__module__ for finder in __import__("sys").meta_path)
+'''], check=True)
+"""
+    run(code)
+
+
 def test_threadpoolctl() -> None:
     threadpoolctl = pytest.importorskip("threadpoolctl", minversion="3.2")
     before = _core.thread_count()

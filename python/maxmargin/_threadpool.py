@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.machinery
+import importlib.util
+import sys
+from importlib.abc import MetaPathFinder
+from typing import Any
+
 from maxmargin import _core
 
 __all__ = ["explain_threads", "register_controller"]
@@ -20,14 +26,38 @@ def explain_threads() -> str:
 
 
 def register_controller() -> None:
-    """Let `threadpoolctl.threadpool_limits` limit the threads of the core, where it is installed.
+    """Let `threadpoolctl.threadpool_limits` limit the threads of the core, once it is imported.
 
     As with OpenMP's libraries, whose `user_api` it shares, a limit is that of the calling thread.
     """
-    try:
-        import threadpoolctl
-    except ImportError:
-        return
+    if "threadpoolctl" in sys.modules:
+        _register(sys.modules["threadpoolctl"])
+    else:
+        sys.meta_path.insert(0, _AfterImport())
+
+
+class _AfterImport(MetaPathFinder):
+    """Registers the controller when threadpoolctl is imported, which this package does not do."""
+
+    def find_spec(
+        self, fullname: str, path: Any = None, target: Any = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if fullname != "threadpoolctl" or self not in sys.meta_path:
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(fullname)
+        if spec is not None and spec.loader is not None:
+            load = spec.loader.exec_module
+
+            def load_and_register(module: Any) -> None:
+                load(module)
+                _register(module)
+
+            spec.loader.exec_module = load_and_register  # type: ignore[method-assign]
+        return spec
+
+
+def _register(threadpoolctl: Any) -> None:
     if not hasattr(threadpoolctl, "register"):  # before version 3.2
         return
 
