@@ -11,6 +11,8 @@ import pytest
 
 from thread_support import FIT, needs_linux, run
 
+# Under a sanitizer, a child forked while another thread allocates waits for the allocator's lock,
+# and many fits take minutes: such tests are marked no_sanitizer.
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
 
 
@@ -74,6 +76,7 @@ assert fit() == alone
     )
 
 
+@pytest.mark.no_sanitizer
 @needs_fork
 def test_a_fork_while_others_fit() -> None:
     run("""
@@ -95,6 +98,7 @@ for t in threads: t.join()
 """)
 
 
+@pytest.mark.no_sanitizer
 @needs_fork
 def test_a_fork_while_another_thread_starts_the_first_fit() -> None:
     """What the first fit of a process makes must not be waited for in a child."""
@@ -116,6 +120,7 @@ for i in range(30):
 """)
 
 
+@pytest.mark.no_sanitizer
 @needs_fork
 def test_a_fork_inside_a_callback() -> None:
     """The child goes on where no other thread was at work; else it gets an error."""
@@ -224,6 +229,7 @@ assert fit() == alone
 # --- many callers, exits, and what is left ------------------------------------------------------
 
 
+@pytest.mark.no_sanitizer
 @needs_linux
 def test_many_short_lived_callers_share_the_threads() -> None:
     run("""
@@ -242,6 +248,7 @@ assert n_threads() <= before + 1, (n_threads(), before)
 """)
 
 
+@pytest.mark.no_sanitizer
 @needs_linux
 def test_callers_with_more_threads_than_processors() -> None:
     run(
