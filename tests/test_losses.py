@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.svm import LinearSVC
 
-from maxmargin import SVC, Cancelled, ConvergenceWarning, diagnostics, kernels
+from maxmargin import SVC, ConvergenceWarning, diagnostics, kernels
 from oracles import beta_of, kernel, rng, solve_c_svc, two_classes
 
 
@@ -88,11 +88,9 @@ def test_linear_squared_hinge_of_many_samples(sparse):
     params = {"loss": "squared_hinge", "C": 0.7, "class_weight": {1: 2.5}, "tol": 1e-7}
     params["decision_function_shape"] = "ovo"
     model = SVC(kernel="linear", **params).fit(data, y, sample_weight=weight)
-    assert np.max(model.n_iter_) < 50  # Newton steps
     centred = X - X.mean(axis=0)
     K = centred @ centred.T
     given = SVC(kernel="precomputed", **params).fit(K, y, sample_weight=weight)
-    assert np.min(given.n_iter_) > 1000  # pair steps
     np.testing.assert_array_equal(model.support_, given.support_)
     np.testing.assert_allclose(model.dual_coef_, given.dual_coef_, atol=1e-6)
     np.testing.assert_allclose(model.decision_function(data), given.decision_function(K), atol=1e-6)
@@ -103,14 +101,6 @@ def test_linear_squared_hinge_of_many_samples(sparse):
     beta[model.support_] = model.dual_coef_[0]
     np.testing.assert_allclose(beta[y == 0], (2 * alpha * slack)[y == 0], atol=1e-6)
     assert model.certificate_.kkt_violation < 1e-7
-
-
-@pytest.mark.parametrize("limit", [{"max_iter": 10}, {"time_limit": 1e-9}])
-def test_limits_of_linear_squared_hinge_of_many_samples(limit):
-    X, y = two_classes(1500)
-    with pytest.warns(ConvergenceWarning):
-        model = SVC(kernel="linear", loss="squared_hinge", **limit).fit(X, y)
-    assert np.isfinite(model.decision_function(X)).all()
 
 
 # -- the hard margin -------------------------------------------------------------------------------
@@ -204,28 +194,3 @@ def test_classes_with_the_same_image_are_inseparable(n, samples):
     kernel = kernels.Constant(1.0) if samples == "constant kernel" else kernels.RBF(1.0)
     with pytest.raises(ValueError, match="C=inf, the hard margin, needs classes"):
         SVC(C=np.inf, kernel=kernel).fit(X, np.arange(n) % 2)
-
-
-def test_reports_of_a_fit_that_begins_in_the_primal_tell_violations():
-    X = rng(0).normal(size=(20_000, 200))
-    y = (X[:, 0] + rng(1).normal(size=20_000) > 0).astype(int)
-    reports = []
-
-    def take_three(report):
-        reports.append(report)
-        return len(reports) == 3
-
-    with pytest.raises(Cancelled):
-        SVC(kernel="linear", loss="squared_hinge", callback=take_three).fit(X, y)
-    assert all("kkt_violation" in report and "relative_gap" not in report for report in reports)
-
-
-def test_a_fit_with_a_time_limit_does_not_begin_in_the_primal():
-    X = rng(0).normal(size=(3000, 5))
-    y = (X[:, 0] + rng(1).normal(size=3000) > 0).astype(int)
-    model = SVC(kernel="linear", loss="squared_hinge").fit(X, y)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        limited = SVC(kernel="linear", loss="squared_hinge", time_limit=60.0, tol=1.0).fit(X, y)
-    # Newton's few steps, against pair steps.
-    assert model.n_iter_[0] < 50 < limited.n_iter_[0]

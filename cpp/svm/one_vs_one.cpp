@@ -6,7 +6,6 @@
 #include "svm/c_svc.hpp"
 #include "svm/distinct_rows.hpp"
 #include "svm/nu_svc.hpp"
-#include "svm/primal_start.hpp"
 #include "svm/squared_hinge_svc.hpp"
 #include "svm/training_samples.hpp"
 
@@ -56,20 +55,17 @@ class OneVsOne {
   OneVsOne(const MatrixView& X, std::span<const std::int64_t> y, index_t n_classes,
            std::span<const double> C, const KernelParams& kernel, const SvcOptions& options,
            Control& control)
-      : X_(X), y_(y), options_(options), control_(control),
+      : y_(y), options_(options), control_(control),
         has_ridge_(options.loss == Loss::squared_hinge || std::isinf(*std::ranges::max_element(C))),
         threads_(thread_count_for(options.threads, work_of_all(X))),
         distinct_(X, std::vector<double>(y.begin(), y.end()), C, kernel, threads_),
         samples_(X, members_of(y, n_classes, distinct_.bounds()), kernel, true, threads_, control) {
     for (index_t a = 0; a < n_classes; ++a)
       for (index_t b = a + 1; b < n_classes; ++b) pairs_.push_back({a, b});
-    has_primal_start_ = has_ridge_ && std::isfinite(*std::ranges::max_element(C)) &&
-                        has_primal_start(kernel, X, largest_pair(), options.solver);
     TrainingOptions training = options;
     const bool has_much_refinement = options.solver.tol < kTightTol && pairs_.size() > 1 &&
                                      samples_.products_per_value() > kWorthStoring;
-    // Rounding to float32 would hide that a start is the solution.
-    if (options.precision == Precision::automatic && (has_primal_start_ || has_much_refinement))
+    if (options.precision == Precision::automatic && has_much_refinement)
       training.precision = Precision::float64;
     kernel_ = kernel_options_for(samples_, largest_pair(), distinct_.usual_bound(), training);
   }
@@ -162,35 +158,14 @@ class OneVsOne {
     kernel.is_only_machine = pairs_.size() == 1;
     kernel.whole_matrix = whole_matrix;
     const KernelSource source{samples_, segments, kernel};
-    const DualStart start = start_of(pair, threads);
-    Machine machine = train_on(source, y, C, start.beta, pair);
-    machine.certificate.n_iter += start.n_iter;
+    Machine machine = train_on(source, y, C, pair);
     machine.rho += samples_.level_shift(segments, machine.beta);
     return machine;
   }
 
-  // Where to begin, by column.
-  DualStart start_of(const Pair& pair, int threads) const {
-    if (!has_primal_start_) return {};
-    std::vector<double> y(y_.size(), 1.0), C(y_.size(), 0.0), beta;
-    for (const index_t c : {pair.first, pair.second})
-      for (const index_t row : samples_.segment(c)) {
-        y[row] = c == pair.first ? 1.0 : -1.0;
-        C[row] = distinct_.bounds()[row];
-      }
-    const DualStart by_row = primal_start(X_, y, C, options_.solver, threads, control_);
-    if (by_row.beta.empty()) return {};
-    for (const index_t c : {pair.first, pair.second}) {
-      for (const index_t row : samples_.segment(c)) beta.push_back(by_row.beta[row]);
-      beta.resize(
-          static_cast<std::size_t>(round_up(static_cast<index_t>(beta.size()), kSegmentLane)), 0.0);
-    }
-    return {std::move(beta), by_row.n_iter};
-  }
-
   Machine train_on(const KernelSource& source, std::span<const double> y, std::span<const double> C,
-                   const std::vector<double>& start, const Pair& pair) {
-    if (has_ridge_) return train_squared_hinge_svc(source, y, C, start, options_.solver, control_);
+                   const Pair& pair) {
+    if (has_ridge_) return train_squared_hinge_svc(source, y, C, options_.solver, control_);
     if (!options_.nu) return train_c_svc(source, y, C, options_.solver, control_);
     return train_nu_svc(source, y, C, *options_.nu, samples_.n_columns(pair.first), options_.solver,
                         control_);
@@ -244,12 +219,10 @@ class OneVsOne {
     }
   }
 
-  const MatrixView& X_;
   std::span<const std::int64_t> y_;
   const SvcOptions& options_;
   Control& control_;
   bool has_ridge_;
-  bool has_primal_start_ = false;
   int threads_;
   DistinctRows distinct_;
   TrainingSamples samples_;

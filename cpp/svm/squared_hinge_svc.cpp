@@ -30,11 +30,10 @@ std::vector<double> ridge_of(std::span<const double> C) {
 } // namespace
 
 Machine train_squared_hinge_svc(KernelSource source, std::span<const double> y,
-                                std::span<const double> C, std::vector<double> start,
-                                const SolverOptions& options, Control& control) {
+                                std::span<const double> C, const SolverOptions& options,
+                                Control& control) {
   source.ridge = ridge_of(C);
   DualProblem problem = dual_of(y, C);
-  problem.start = std::move(start);
   const bool is_hard_margin = std::ranges::any_of(C, [](double c) { return std::isinf(c); });
   problem.may_be_unbounded = is_hard_margin;
   DualFit fit(std::move(problem), source, options, control);

@@ -17,10 +17,9 @@ namespace maxmargin {
 // whose dual has no bound below where no w and rho separate the classes; throws InvalidArgument
 // then.
 //
-// Columns, y and C are those of train_c_svc; start is a feasible beta, or empty. The source takes
-// its ridge from here.
+// Columns, y and C are those of train_c_svc. The source takes its ridge from here.
 Machine train_squared_hinge_svc(KernelSource source, std::span<const double> y,
-                                std::span<const double> C, std::vector<double> start,
-                                const SolverOptions& options, Control& control);
+                                std::span<const double> C, const SolverOptions& options,
+                                Control& control);
 
 } // namespace maxmargin
