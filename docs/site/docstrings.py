@@ -3,10 +3,13 @@ they are meant."""
 
 from __future__ import annotations
 
+import inspect
 import re
 from typing import Any
 
 import griffe
+
+import maxmargin
 
 FIELD = re.compile(r"^(\w[\w, ]* : )(.*?)(, default=.*)?$", re.MULTILINE)
 OUTER_COMMA = re.compile(r", (?![^(]*\))")
@@ -21,7 +24,10 @@ class Docstrings(griffe.Extension):
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
         if obj.docstring is None:
             return
-        text = FIELD.sub(_with_plain_type, obj.docstring.value)
+        text = obj.docstring.value
+        if obj.is_class and obj.name in maxmargin.__all__:  # completed when it is imported
+            text = inspect.getdoc(getattr(maxmargin, obj.name))
+        text = FIELD.sub(_with_plain_type, text)
         text = COMPARISON.sub(r"\1\\\2", text)
         text = CITATION.sub(r"\[\1\]", text)
         obj.docstring.value = REFERENCE.sub(r"\1. ", text)

@@ -126,6 +126,7 @@ class KernelPerceptron(MistakeDriven):
     kernel_rows_ : int
         Rows of the kernel matrix that were computed; parts of rows count as such.
     n_features_in_ : int
+        Features of the training data.
     feature_names_in_ : ndarray of str
         Only where `X` has column names.
 

@@ -12,6 +12,7 @@ from maxmargin._certificate import linear_certificate_of
 from maxmargin._linear_machine import LinearMachine, LinearTraining
 from maxmargin._one_vs_rest import OneVsRestClassifier, class_factors, positive_classes
 from maxmargin._sparse import Matrix
+from maxmargin._texts import LINEAR_CLASSIFICATION, documented
 from maxmargin._validation import Callback, ClassWeight
 
 __all__ = ["LinearSVC"]
@@ -90,6 +91,7 @@ def part_of(result: dict[str, Any], machines: slice) -> dict[str, Any]:
     return {name: values[machines] for name, values in result.items()}
 
 
+@documented(LINEAR_CLASSIFICATION)
 class LinearSVC(LinearMachine, OneVsRestClassifier):
     """Linear support vector classification, one class against the rest or all together.
 
@@ -101,7 +103,8 @@ class LinearSVC(LinearMachine, OneVsRestClassifier):
     is there because b is the weight of a further feature that is s in every sample, as in LIBLINEAR
     and in scikit-learn; it vanishes as s grows, and ``intercept_scaling=numpy.inf`` solves the
     problem without it, whose b is that of `SVC`. Training ends when the duality gap proves that the
-    objective is within `tol` of its least value, relative to it; `certificate_` tells the gap.
+    objective is within `tol` of its least value, relative to it; `certificate_` has
+    the gap.
 
     With ``multi_class='crammer_singer'`` there is one problem of all classes m, with f_m(x) =
     w_m.x + b_m for each [4]_:
@@ -111,66 +114,12 @@ class LinearSVC(LinearMachine, OneVsRestClassifier):
 
     Parameters
     ----------
-    penalty : {'l2', 'l1'}, default='l2'
-        With 'l1' the regulariser is ||w||_1 + |b / s|, which makes many weights 0; only with the
-        squared hinge loss.
-    loss : {'squared_hinge', 'hinge'}, default='squared_hinge'
-        The loss.
-    dual : 'auto' or bool, default='auto'
-        Accepted for scikit-learn's sake and without effect: the solver is chosen by the problem,
-        and the solution is the same.
-    tol : float, default=1e-4
-        Tolerance on the duality gap, relative to the primal objective, > 0.
-    C : float, default=1.0
+    C : float
         Penalty of the loss, > 0; C_i is C times the weights of the sample and of its class.
-    multi_class : {'ovr', 'crammer_singer'}, default='ovr'
-        With more than two classes, 'ovr' is one machine for each class against the rest and
-        'crammer_singer' one for all of them together, which has no use for `penalty` and `loss`
-        and ignores them, as in scikit-learn. Of two classes it has w = w_1 - w_0, which is that of
-        the hinge loss with 2 C.
-    fit_intercept : bool, default=True
-        Whether there is a bias b.
-    intercept_scaling : float, default=1.0
-        The s above, > 0; ``numpy.inf`` leaves b without a penalty (only with 'ovr').
-    class_weight : dict, 'balanced' or None, default=None
-        Factors of C_i by class; 'balanced' is n_samples / (n_classes * count of the class). With
-        more than two classes and 'ovr', the factor of a class holds in its own problem, where the
-        rest has 1 (LIBLINEAR's rule).
-    verbose : int, default=0
-        Whether to show progress on stderr.
-    random_state : int, numpy Generator, RandomState or None, default=None
-        Seed of the order in which samples are visited; None is 0, so that fits repeat bitwise. It
-        moves the solution within `tol`.
-    max_iter : int, default=-1
-        Cap on the iterations of every machine: passes of coordinate descent, steps of a
-        second-order method. -1 is a generous one of the solver's own.
-    n_jobs : int or None, default=None
-        Threads, which share the classes. None or -1: as many as the process may use, by its
-        affinity mask, CPU quota, MAXMARGIN_NUM_THREADS (else OMP_NUM_THREADS) and threadpoolctl;
-        -2: all but one. The result does not depend on it.
-    time_limit : float or None, default=None
-        Seconds after which a machine is left as it is; `fit` warns and keeps what has been reached.
-    callback : callable or None, default=None
-        Called about every 50 ms during `fit` with a dict of `n_iter`, `relative_gap`,
-        `dual_objective` (an estimate), `n_free` (variables that are worked on), `n_bounded` (0) and
-        `seconds`, of the machine that is being trained; returning True ends the fit with
-        `Cancelled`. Once at the end, with those of all machines together, as in `certificate_`.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Sorted labels.
-    coef_ : ndarray of float64, shape (1, n_features) or (n_classes, n_features)
-        w; with two classes that of classes_[1] against classes_[0].
-    intercept_ : ndarray of float64, shape (1,) or (n_classes,)
-        b.
-    certificate_ : LinearCertificate
-        Objectives, duality gap and the reason training stopped.
-    n_iter_ : int
-        Iterations; of several machines, the most that one of them took.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        Only where `X` has column names.
+    classes_, coef_, intercept_, certificate_, n_iter_, n_features_in_, feature_names_in_
 
     See Also
     --------

@@ -12,6 +12,7 @@ from maxmargin import _validation
 from maxmargin._certificate import linear_certificate_of
 from maxmargin._one_vs_rest import winners
 from maxmargin._sparse import product, take_rows
+from maxmargin._texts import LINEAR_CLASSIFICATION, documented
 from maxmargin._validation import Callback, ClassWeight
 from maxmargin.linear import ClassProblem, LinearSVC, part_of
 
@@ -20,24 +21,22 @@ __all__ = ["LinearSVCCV"]
 Self = TypeVar("Self", bound="LinearSVCCV")
 
 
+@documented(LINEAR_CLASSIFICATION)
 class LinearSVCCV(LinearSVC):
     """`LinearSVC` with the C of a grid that does best in cross-validation.
 
     In every fold the machines are trained along the grid, each from the solution before it; folds
     and classes are shared among threads, and all use one packing of the samples. The C with the
-    highest mean accuracy is taken, of several such the least, and trained on all samples.
+    highest mean accuracy is taken, of several such the least, and trained on all samples; the
+    fitted attributes are of that machine. `time_limit` is of every machine for itself.
 
     Parameters
     ----------
-    Cs : int or array-like of shape (n_Cs,), default=10
+    Cs : int or array-like of shape (n_Cs,)
         Values of C, > 0, ascending; or how many, from 1e-4 to 1e4 with equal ratios.
-    cv : int, default=5
+    cv : int
         Folds, >= 2. Every class needs that many samples. Each fold has its share of every class;
         which samples it gets is drawn with `random_state`.
-    penalty, loss, dual, tol, multi_class, fit_intercept, intercept_scaling, class_weight, verbose
-        As in `LinearSVC`.
-    random_state, max_iter, n_jobs, time_limit, callback
-        As in `LinearSVC`; the time limit is of every machine for itself.
 
     Attributes
     ----------
@@ -48,14 +47,13 @@ class LinearSVCCV(LinearSVC):
     scores_ : ndarray of float64, shape (cv, n_Cs)
         Accuracy on the samples held out, by fold and C, with the sample weights.
     classes_, coef_, intercept_, certificate_, n_iter_, n_features_in_, feature_names_in_
-        As in `LinearSVC`, of the machine trained on all samples.
 
     Examples
     --------
     >>> from maxmargin import LinearSVCCV
     >>> X, y = [[0.0], [1.0], [3.0], [4.0]], ["a", "a", "b", "b"]
     >>> LinearSVCCV(Cs=[0.1, 1.0, 10.0], cv=2).fit(X, y).C_
-    0.1
+    1.0
     """
 
     def __init__(

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from maxmargin import _core, _validation
 from maxmargin._base import Regressor
 from maxmargin._linear_machine import LinearMachine
+from maxmargin._texts import LINEAR, documented
 from maxmargin._validation import Callback
 
 __all__ = ["LinearSVR"]
@@ -17,6 +18,7 @@ __all__ = ["LinearSVR"]
 Self = TypeVar("Self", bound="LinearSVR")
 
 
+@documented(LINEAR)
 class LinearSVR(LinearMachine, Regressor):
     """Linear support vector regression.
 
@@ -24,41 +26,18 @@ class LinearSVR(LinearMachine, Regressor):
 
         min 1/2 ||w||^2 + 1/2 (b / s)^2 + sum of C_i max(0, |y_i - f(x_i)| - epsilon)
 
-    or the same with the square of the loss; s is `intercept_scaling`. As in `LinearSVC`, b is the
-    weight of a further feature s, and ``intercept_scaling=numpy.inf`` leaves it without a penalty.
-    Training ends when the duality gap proves that the objective is within `tol` of its least value,
-    relative to it.
+    or the same with the square of the loss; s is `intercept_scaling`: b is the weight of a further
+    feature that is s in every sample. Training ends when the duality gap proves that the objective
+    is within `tol` of its least value, relative to it.
 
     Parameters
     ----------
-    epsilon : float, default=0.0
+    epsilon : float
         Half the width of the tube inside which errors cost nothing, >= 0, in the units of y.
-    tol : float, default=1e-4
-        Tolerance on the duality gap, relative to the primal objective, > 0.
-    C : float, default=1.0
+    C : float
         Penalty of the loss, > 0; C_i is C times the weight of the sample.
-    loss : {'epsilon_insensitive', 'squared_epsilon_insensitive'}, default='epsilon_insensitive'
-        The loss.
-    fit_intercept : bool, default=True
-        Whether there is a bias b.
-    intercept_scaling : float, default=1.0
-        The s above, > 0; ``numpy.inf`` leaves b without a penalty.
-    dual : 'auto' or bool, default='auto'
-        Accepted for scikit-learn's sake and without effect: the solver is chosen by the problem.
-    verbose : int, default=0
-        Whether to show progress on stderr.
-    random_state : int, numpy Generator, RandomState or None, default=None
-        As in `LinearSVC`.
-    max_iter : int, default=-1
-        Cap on the iterations; -1 is a generous one of the solver's own.
-    n_jobs : int or None, default=None
-        Threads. None or -1: as many as the process may use, by its affinity mask, CPU quota,
-        MAXMARGIN_NUM_THREADS (else OMP_NUM_THREADS) and threadpoolctl; -2: all but one. The result
-        does not depend on it.
-    time_limit : float or None, default=None
-        Seconds after which the solver stops; `fit` warns and keeps what has been reached.
-    callback : callable or None, default=None
-        As in `LinearSVC`.
+    loss : {'epsilon_insensitive', 'squared_epsilon_insensitive'}
+        The loss above, or with its square.
 
     Attributes
     ----------
@@ -66,13 +45,9 @@ class LinearSVR(LinearMachine, Regressor):
         w.
     intercept_ : ndarray of float64, shape (1,)
         b.
-    certificate_ : LinearCertificate
-        Objectives, duality gap and the reason training stopped.
     n_iter_ : int
-        Iterations.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        Only where `X` has column names.
+        Iterations of the solver.
+    certificate_, n_features_in_, feature_names_in_
 
     References
     ----------
@@ -122,10 +97,13 @@ class LinearSVR(LinearMachine, Regressor):
 
         Parameters
         ----------
-        X, sample_weight
-            As in `LinearSVC.fit`.
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            C-contiguous float32 or float64 arrays and canonical CSR are read in place; everything
+            else is converted to a copy.
         y : array-like of shape (n_samples,)
             Real numbers.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factors of C, >= 0. A sample of weight 0 is left out.
 
         Returns
         -------
@@ -134,8 +112,11 @@ class LinearSVR(LinearMachine, Regressor):
 
         Raises
         ------
-        ValueError, Cancelled
-            As in `LinearSVC.fit`.
+        ValueError
+            If a parameter, the data, the targets or the weights are not as described, or the
+            solution leaves the range of float64. The estimator then stays as it was.
+        Cancelled
+            If `callback` returned True. The estimator stays as it was.
 
         Warns
         -----

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from maxmargin import _core, _validation
 from maxmargin._kernel import Kernel
 from maxmargin._single_machine import SingleMachine
+from maxmargin._texts import KERNEL_MACHINE, documented
 from maxmargin._validation import Callback, Gamma
 
 __all__ = ["OneClassSVM"]
@@ -17,6 +18,7 @@ __all__ = ["OneClassSVM"]
 Self = TypeVar("Self", bound="OneClassSVM")
 
 
+@documented(KERNEL_MACHINE)
 class OneClassSVM(SingleMachine):
     """One-class support vector machine: the region where most of the samples lie.
 
@@ -31,59 +33,19 @@ class OneClassSVM(SingleMachine):
 
     Parameters
     ----------
-    kernel : {'linear', 'poly', 'rbf', 'sigmoid', 'precomputed'}, Kernel or callable, default='rbf'
-        As in `SVC`.
-    degree : int, default=3
-        Degree of the polynomial kernel, >= 0.
-    gamma : {'scale', 'auto'} or float, default='scale'
-        'scale' is 1 / (n_features * X.var()), 1 where the variance is zero; 'auto' is
-        1 / n_features; or a number > 0.
-    coef0 : float, default=0.0
-        Constant term of the polynomial and sigmoid kernels.
-    tol : float, default=1e-3
+    tol : float
         Tolerance on the KKT violation, > 0 (LIBSVM's stopping rule); times s where s < 1.
-    nu : float, default=0.5
+    nu : float
         In (0, 1].
-    shrinking : bool, default=True
-        Whether to set aside variables that look fixed at a bound. The result is checked on all.
-    cache_size : float, default=200
-        Budget for kernel rows in MB (2^20 bytes), > 0; two rows are always held.
-    verbose : bool, default=False
-        Whether to show progress on stderr.
-    max_iter : int, default=-1
-        Cap on the iterations; -1 is a generous one of the solver's own.
-    n_jobs : int or None, default=None
-        Threads. None or -1: as many as the process may use, by its affinity mask, CPU quota,
-        MAXMARGIN_NUM_THREADS (else OMP_NUM_THREADS) and threadpoolctl; -2: all but one. The result
-        does not depend on it.
-    time_limit : float or None, default=None
-        Seconds after which the solver stops; `fit` warns and keeps what has been reached.
-    callback : callable or None, default=None
-        As in `SVC`.
 
     Attributes
     ----------
-    support_ : ndarray of int64, shape (n_SV,)
-        Rows of `X` that are support vectors, ascending.
-    support_vectors_ : ndarray or CSR matrix of shape (n_SV, n_features)
-        `X[support_]`.
-    n_support_ : ndarray of int64, shape (1,)
+    support_, support_vectors_, n_support_, intercept_, coef_
     dual_coef_ : ndarray of float64, shape (1, n_SV)
         Coefficients alpha_i, within [0, C_i]; their sum is s.
-    intercept_ : ndarray of float64, shape (1,)
-    coef_ : ndarray of float64, shape (1, n_features)
-        Weights of the linear kernel.
     offset_ : float
-        -intercept_: decision_function is score_samples less offset_.
-    certificate_ : Certificate
-        Objectives, duality gap, KKT violation and cost.
-    n_iter_ : int
-    fit_status_ : int
-        0 if the solver converged, else 1.
-    shape_fit_ : tuple of int
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        Only where `X` has column names.
+        -intercept_: decision_function is score_samples - offset_.
+    certificate_, n_iter_, fit_status_, shape_fit_, n_features_in_, feature_names_in_
 
     Notes
     -----

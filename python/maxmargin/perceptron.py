@@ -106,6 +106,7 @@ class Perceptron(OnlineLinear):
         Whether the last pass made no mistake: without a penalty, the last w and b separate the
         training data. It and the three above speak of the last call of `fit` or `partial_fit`.
     n_features_in_ : int
+        Features of the training data.
     feature_names_in_ : ndarray of str
         Only where `X` has column names.
 

@@ -11,6 +11,7 @@ from maxmargin import _core, _validation
 from maxmargin._base import Regressor
 from maxmargin._kernel import Kernel
 from maxmargin._single_machine import SingleMachine
+from maxmargin._texts import KERNEL_MACHINE, REGRESSION, documented
 from maxmargin._validation import Callback, Gamma
 
 __all__ = ["SVR", "NuSVR"]
@@ -110,6 +111,7 @@ class RegressionMachine(SingleMachine, Regressor):
         return self._values(X)
 
 
+@documented(KERNEL_MACHINE + REGRESSION)
 class SVR(RegressionMachine):
     """Epsilon-support vector regression.
 
@@ -119,61 +121,10 @@ class SVR(RegressionMachine):
 
     through its dual with the solver of `SVC` [1]_. `certificate_` says how good the solution is.
 
-    Parameters
-    ----------
-    kernel : {'linear', 'poly', 'rbf', 'sigmoid', 'precomputed'}, Kernel or callable, default='rbf'
-        As in `SVC`.
-    degree : int, default=3
-        Degree of the polynomial kernel, >= 0.
-    gamma : {'scale', 'auto'} or float, default='scale'
-        'scale' is 1 / (n_features * X.var()), 1 where the variance is zero; 'auto' is
-        1 / n_features; or a number > 0.
-    coef0 : float, default=0.0
-        Constant term of the polynomial and sigmoid kernels.
-    tol : float, default=1e-3
-        Tolerance on the KKT violation, > 0 (LIBSVM's stopping rule), in the units of y.
-    C : float, default=1.0
-        Penalty of the loss, > 0; C_i is C times the weight of the sample.
-    epsilon : float, default=0.1
-        Half the width of the tube inside which errors cost nothing, >= 0, in the units of y.
-    shrinking : bool, default=True
-        Whether to set aside variables that look fixed at a bound. The result is checked on all.
-    cache_size : float, default=200
-        Budget for kernel rows in MB (2^20 bytes), > 0; two rows are always held.
-    verbose : bool, default=False
-        Whether to show progress on stderr.
-    max_iter : int, default=-1
-        Cap on the iterations; -1 is a generous one of the solver's own.
-    n_jobs : int or None, default=None
-        Threads. None or -1: as many as the process may use, by its affinity mask, CPU quota,
-        MAXMARGIN_NUM_THREADS (else OMP_NUM_THREADS) and threadpoolctl; -2: all but one. The result
-        does not depend on it.
-    time_limit : float or None, default=None
-        Seconds after which the solver stops; `fit` warns and keeps what has been reached.
-    callback : callable or None, default=None
-        As in `SVC`.
-
     Attributes
     ----------
-    support_ : ndarray of int64, shape (n_SV,)
-        Rows of `X` that are support vectors, ascending.
-    support_vectors_ : ndarray or CSR matrix of shape (n_SV, n_features)
-        `X[support_]`.
-    n_support_ : ndarray of int64, shape (1,)
-    dual_coef_ : ndarray of float64, shape (1, n_SV)
-        Coefficients alpha_i - alpha*_i, within [-C_i, C_i].
-    intercept_ : ndarray of float64, shape (1,)
-    coef_ : ndarray of float64, shape (1, n_features)
-        Weights of the linear kernel.
-    certificate_ : Certificate
-        Objectives, duality gap, KKT violation and cost.
-    n_iter_ : int
-    fit_status_ : int
-        0 if the solver converged, else 1.
-    shape_fit_ : tuple of int
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        Only where `X` has column names.
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_
+    certificate_, n_iter_, fit_status_, shape_fit_, n_features_in_, feature_names_in_
 
     References
     ----------
@@ -228,6 +179,7 @@ class SVR(RegressionMachine):
         return _validation.check_real("epsilon", self.epsilon, at_least=0), None
 
 
+@documented(KERNEL_MACHINE + REGRESSION)
 class NuSVR(RegressionMachine):
     """Nu-support vector regression: the width of the tube is found by the fit.
 
@@ -241,61 +193,15 @@ class NuSVR(RegressionMachine):
 
     Parameters
     ----------
-    nu : float, default=0.5
+    nu : float
         In (0, 1].
-    C : float, default=1.0
-        Penalty of the loss, > 0; C_i is C times the weight of the sample.
-    kernel : {'linear', 'poly', 'rbf', 'sigmoid', 'precomputed'}, Kernel or callable, default='rbf'
-        As in `SVC`.
-    degree : int, default=3
-        Degree of the polynomial kernel, >= 0.
-    gamma : {'scale', 'auto'} or float, default='scale'
-        'scale' is 1 / (n_features * X.var()), 1 where the variance is zero; 'auto' is
-        1 / n_features; or a number > 0.
-    coef0 : float, default=0.0
-        Constant term of the polynomial and sigmoid kernels.
-    tol : float, default=1e-3
-        Tolerance on the KKT violation, > 0 (LIBSVM's stopping rule), in the units of y.
-    shrinking : bool, default=True
-        Whether to set aside variables that look fixed at a bound. The result is checked on all.
-    cache_size : float, default=200
-        Budget for kernel rows in MB (2^20 bytes), > 0; two rows are always held.
-    verbose : bool, default=False
-        Whether to show progress on stderr.
-    max_iter : int, default=-1
-        Cap on the iterations; -1 is a generous one of the solver's own.
-    n_jobs : int or None, default=None
-        Threads. None or -1: as many as the process may use, by its affinity mask, CPU quota,
-        MAXMARGIN_NUM_THREADS (else OMP_NUM_THREADS) and threadpoolctl; -2: all but one. The result
-        does not depend on it.
-    time_limit : float or None, default=None
-        Seconds after which the solver stops; `fit` warns and keeps what has been reached.
-    callback : callable or None, default=None
-        As in `SVC`.
 
     Attributes
     ----------
-    support_ : ndarray of int64, shape (n_SV,)
-        Rows of `X` that are support vectors, ascending.
-    support_vectors_ : ndarray or CSR matrix of shape (n_SV, n_features)
-        `X[support_]`.
-    n_support_ : ndarray of int64, shape (1,)
-    dual_coef_ : ndarray of float64, shape (1, n_SV)
-        Coefficients alpha_i - alpha*_i, within [-C_i, C_i].
-    intercept_ : ndarray of float64, shape (1,)
-    coef_ : ndarray of float64, shape (1, n_features)
-        Weights of the linear kernel.
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_
     epsilon_ : float
         Half the width of the tube.
-    certificate_ : Certificate
-        Objectives, duality gap, KKT violation and cost.
-    n_iter_ : int
-    fit_status_ : int
-        0 if the solver converged, else 1.
-    shape_fit_ : tuple of int
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        Only where `X` has column names.
+    certificate_, n_iter_, fit_status_, shape_fit_, n_features_in_, feature_names_in_
 
     References
     ----------

@@ -55,6 +55,7 @@ class SGDClassifier(OnlineLinear):
         max(0, 1 - m), its square, or max(0, -m). With the square, whose slope grows, steps of
         'optimal' and 'pegasos' may diverge: take 'constant' or 'invscaling' with a small `eta0`.
     penalty : {'l2', 'l1', 'elasticnet'} or None, default='l2'
+        R above.
     alpha : float, default=0.0001
         Factor of the penalty, >= 0; > 0 where the learning rate is made of it.
     l1_ratio : float, default=0.15
@@ -135,6 +136,7 @@ class SGDClassifier(OnlineLinear):
     converged_ : bool
         Whether `tol` ended training, or a pass after which no other would change w.
     n_features_in_ : int
+        Features of the training data.
     feature_names_in_ : ndarray of str
         Only where `X` has column names.
 
