@@ -82,7 +82,7 @@ struct Solution {
 
 // The multiplier of a group's sum: the gradient of its free variables, or without one the middle of
 // the interval, or the end of it where it has only one (LIBSVM's rule).
-inline double level_of(const Solution& solution, const DualProblem& problem, std::size_t g) {
+inline double multiplier_of(const Solution& solution, const DualProblem& problem, std::size_t g) {
   const Group group = problem.groups()[g];
   double sum = 0.0;
   index_t n_free = 0;

@@ -1,7 +1,7 @@
 #include "svm/distinct_rows.hpp"
 
 #include "data/equal_rows.hpp"
-#include "svm/start.hpp"
+#include "svm/formulation.hpp"
 
 #include <cstddef>
 
@@ -57,7 +57,7 @@ std::vector<DistinctRows::Part> DistinctRows::parts_of(index_t i, double beta, d
                      all_bounded});
   }
   if (has_ridge || all_bounded) return parts;
-  const std::vector<double> filled = filled_up(bounds, std::abs(beta), std::copysign(1.0, beta));
+  const std::vector<double> filled = greedy_start(bounds, std::abs(beta), std::copysign(1.0, beta));
   for (std::size_t k = 0; k < parts.size(); ++k) {
     parts[k].beta = filled[k];
     parts[k].is_bounded = std::abs(filled[k]) == bounds[k];

@@ -2,6 +2,7 @@
 
 #include "base/control.hpp"
 #include "kernel/kernel_matrix.hpp"
+#include "svm/formulation.hpp"
 #include "svm/machine.hpp"
 #include "svm/training_samples.hpp"
 
@@ -16,37 +17,30 @@ struct KernelSource {
   const TrainingSamples& samples;
   std::span<const index_t> segments;
   const KernelOptions& options;
-  Fold fold = Fold::single;
-  std::vector<double> ridge = {}; // added to the diagonal, by column; empty: none
 };
 
-// The two objectives of a formulation at a solution of its dual, and what tells how far rounding
-// may have moved them.
+// The two objectives of a formulation at a solution of its dual, and the sums that bound how far
+// rounding may have moved them.
 struct Objectives {
   double dual = 0.0, primal = 0.0;
+  double quadratic = 0.0; // beta' K beta = ||w||^2
   double square = 0.0;    // beta' beta
-  double bounds = 0.0;    // the sum of C_i^2 over the support vectors
+  double slopes = 0.0;    // the sum of squares of the losses' slopes over the support vectors
   double magnitude = 0.0; // sum |beta|
-
-  // Takes part of one variable with the upper bound C of its |beta|.
-  void count(double beta, double C);
 };
 
 // Solves a dual problem, in float32 with refinement where the options say so, and certifies the
 // solution.
 class DualFit {
  public:
-  DualFit(DualProblem problem, const KernelSource& source, const SolverOptions& options,
-          Control& control);
+  // `problem` is dual_of(formulation), which must outlive this, with any start.
+  DualFit(const Formulation& formulation, DualProblem problem, const KernelSource& source,
+          const SolverOptions& options, Control& control);
 
-  const DualProblem& problem() const { return problem_; }
   const Solution& solution() const { return solution_; }
-  double level(std::size_t group) const { return level_of(solution_, problem_, group); }
-  // (K beta)_i, without what the ridge adds.
-  double kernel_sum(index_t i) const {
-    const double with_ridge = solution_.gradient[i] - problem_.linear[i];
-    return ridge_.empty() ? with_ridge : with_ridge - ridge_[i] * solution_.beta[i];
-  }
+  std::vector<double> beta() const; // by column
+  Offset offset() const;
+  Objectives objectives_at(const Offset& offset) const;
 
   // The largest kernel value, from the diagonal at some support vectors: what rounding errors of
   // the gradient are in proportion to.
@@ -54,17 +48,21 @@ class DualFit {
 
   // The certificate, with the objectives that `evaluate` finds at this fit. It may be called twice:
   // where the rounding of float32 values could show in its result, exact gradients are put in place
-  // for the support vectors, which make up the objectives and the levels.
+  // for the support vectors, which make up the objectives and the offset.
   Certificate certify(const std::function<Objectives()>& evaluate);
 
  private:
   template <Real T> void solve_in(const KernelSource& source);
   template <Real T> void count_work(const KernelMatrix<T>& matrix);
   void count_support();
-  void count_lost_sum();
-  bool are_sharp(const Objectives& objectives) const;
-  void sharpen();
+  void check_constraint_drift();
+  std::vector<double> multipliers() const;
+  // (K beta)_i of a variable, without what the ridge adds.
+  double kernel_sum(index_t variable) const;
+  bool are_accurate(const Objectives& objectives) const;
+  void refine_gradient();
 
+  const Formulation& formulation_;
   DualProblem problem_;
   const SolverOptions& options_;
   Control& control_;
@@ -75,9 +73,12 @@ class DualFit {
   double begin_;
   double value_error_;
   bool is_narrow_;
-  bool is_twofold_;
   double sum_; // of all beta, as the constraints have it
 };
+
+// Throws InvalidArgument where the dual has no bound below.
+Machine train(const Formulation& formulation, const KernelSource& source,
+              const SolverOptions& options, Control& control);
 
 // Below so many rows, float64 costs no more.
 inline constexpr index_t kSmallestFloat32 = 256;

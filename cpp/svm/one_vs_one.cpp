@@ -3,10 +3,8 @@
 #include "base/error.hpp"
 #include "base/parallel.hpp"
 #include "kernel/kernel_function.hpp"
-#include "svm/c_svc.hpp"
 #include "svm/distinct_rows.hpp"
 #include "svm/nu_svc.hpp"
-#include "svm/squared_hinge_svc.hpp"
 #include "svm/training_samples.hpp"
 
 #include <algorithm>
@@ -56,7 +54,7 @@ class OneVsOne {
            std::span<const double> C, const KernelParams& kernel, const SvcOptions& options,
            Control& control)
       : y_(y), options_(options), control_(control),
-        has_ridge_(options.loss == Loss::squared_hinge || std::isinf(*std::ranges::max_element(C))),
+        loss_(std::isinf(*std::ranges::max_element(C)) ? Loss::hard_margin : options.loss),
         threads_(thread_count_for(options.threads, work_of_all(X))),
         distinct_(X, std::vector<double>(y.begin(), y.end()), C, kernel, threads_),
         samples_(X, members_of(y, n_classes, distinct_.bounds()), kernel, true, threads_, control) {
@@ -77,7 +75,8 @@ class OneVsOne {
         n_pairs >= 2 * threads_ && (largest_pair() < kSmallPair || divides_well());
     const int outer = side_by_side ? threads_ : 1;
     const int inner = side_by_side ? 1 : threads_;
-    const bool may_store = !has_ridge_ && n_pairs >= kFewestStored && largest_pair() < kSmallPair &&
+    const bool may_store = loss_ == Loss::hinge && n_pairs >= kFewestStored &&
+                           largest_pair() < kSmallPair &&
                            samples_.products_per_value() > kWorthStoring && diagonals_fit();
     bool stores_all = false;
     if (may_store) { // the first pair tells how many of the kernel rows the others will ask for
@@ -165,8 +164,8 @@ class OneVsOne {
 
   Machine train_on(const KernelSource& source, std::span<const double> y, std::span<const double> C,
                    const Pair& pair) {
-    if (has_ridge_) return train_squared_hinge_svc(source, y, C, options_.solver, control_);
-    if (!options_.nu) return train_c_svc(source, y, C, options_.solver, control_);
+    if (!options_.nu)
+      return maxmargin::train(c_svc(y, C, loss_), source, options_.solver, control_);
     return train_nu_svc(source, y, C, *options_.nu, samples_.n_columns(pair.first), options_.solver,
                         control_);
   }
@@ -213,7 +212,7 @@ class OneVsOne {
       const index_t line = c == pair.first ? pair.second - 1 : pair.first;
       for (std::size_t k = 0; k < samples_.segment(c).size(); ++k)
         distinct_.divide(samples_.segment(c)[k], machine.beta[begin + static_cast<index_t>(k)],
-                         scale, has_ridge_, certificate,
+                         scale, loss_ != Loss::hinge, certificate,
                          [&](index_t row, double beta) { entries.push_back({row, line, beta}); });
       begin += samples_.n_columns(c);
     }
@@ -222,7 +221,7 @@ class OneVsOne {
   std::span<const std::int64_t> y_;
   const SvcOptions& options_;
   Control& control_;
-  bool has_ridge_;
+  Loss loss_;
   int threads_;
   DistinctRows distinct_;
   TrainingSamples samples_;

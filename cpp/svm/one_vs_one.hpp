@@ -2,6 +2,7 @@
 
 #include "data/views.hpp"
 #include "kernel/kernel_params.hpp"
+#include "svm/formulation.hpp"
 #include "svm/machine.hpp"
 
 #include <optional>
@@ -9,11 +10,9 @@
 
 namespace maxmargin {
 
-enum class Loss { hinge, squared_hinge };
-
 struct SvcOptions : TrainingOptions {
   std::optional<double> nu; // of a nu-SVC; else the machines are C-SVC
-  Loss loss = Loss::hinge;  // of a C-SVC
+  Loss loss = Loss::hinge;  // of a C-SVC with a finite C
 };
 
 // A classifier for any number of classes, one machine for every pair of them, in LIBSVM's order and

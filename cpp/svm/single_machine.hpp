@@ -16,7 +16,7 @@ class WholeSet {
            const KernelParams& kernel, bool sums_to_zero, const TrainingOptions& options,
            Control& control);
 
-  KernelSource source(Fold fold) const { return {samples_, kSegments, kernel_, fold}; }
+  KernelSource source() const { return {samples_, kSegments, kernel_}; }
 
   // One number for each row to one for each column; 0 for padding.
   std::vector<double> by_column(std::span<const double> by_row) const;
