@@ -58,6 +58,12 @@ def pyplot_in_memory(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         sys.modules["matplotlib.pyplot"].close("all")
 
 
+@pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
+def test_lines_but_those_of_tables_are_short(document: Path) -> None:
+    lines = enumerate(document.read_text(encoding="utf-8").splitlines(), start=1)
+    assert [n for n, line in lines if len(line) > 120 and not line.startswith("|")] == []
+
+
 @pytest.mark.usefixtures("pyplot_in_memory")
 @pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
 def test_examples(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

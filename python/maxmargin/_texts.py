@@ -101,7 +101,8 @@ probability : bool
     there are `predict_proba` and `predict_log_proba`, and `predict` is the most probable class (as
     with LIBSVM's -b 1; scikit-learn's is not). Every class needs five samples.
 random_state : int, numpy Generator, RandomState or None
-    Seed of the folds of `probability`; None is 0. Nothing else is random.
+    Seed of the folds of `probability`; None is 0. Nothing else is random. (What the name means in
+    other estimators: docs/guide.md, "One name, several meanings".)
 time_limit : float or None
     Seconds after which the solver stops; `fit` warns and keeps what has been reached. With
     `probability` they are those of all six fits: each may take an equal share of what is left, so
@@ -160,7 +161,8 @@ intercept_scaling : float
     ``numpy.inf`` leaves b without a penalty.
 random_state : int, numpy Generator, RandomState or None
     Seed of the order in which samples are visited; None is 0, so that fits repeat bitwise. It moves
-    the solution within `tol`.
+    the solution within `tol`. (What the name means in other estimators: docs/guide.md, "One name,
+    several meanings".)
 callback : callable or None
     Called about every 50 ms during `fit` with a dict of `n_iter`, `relative_gap`, `dual_objective`
     (an estimate), `n_free` (variables that are worked on), `n_bounded` (0) and `seconds`, of the
