@@ -77,28 +77,34 @@ def _add(results, result):
 
 
 def readme_region(runs):
-    """Tables, chart and machine for README.md: the first group, and the first predictions."""
+    """Means, chart and machine for README.md: the first group, and the first predictions."""
     found = groups(runs)
     if not found:
         raise ValueError("none of the files is of compare.py, whose seconds README.md shows")
     first = found[0]
-    parts = [
-        f"Seconds to train on {place(first.machine)}: {conditions(first.settings)} Where "
-        "LIBSVM ran with all threads and with one, the better counts. The last columns are the "
-        "seconds of the fastest peer, and of LIBSVM, over those of maxmargin f64.",
-        comparison(first.fits, "fit"),
-        agreement(first.fits),
-        "![Seconds to train, by library and problem](docs/benchmarks.svg)",
-    ]
+    faster = f"Training is {ratios_in_words(first.fits, 'fit')}."
     with_predictions = next((group for group in found if group.predictions), None)
     if with_predictions:
-        parts += [
-            f"Seconds to predict the test rows{elsewhere(with_predictions, first)}. {LIBSVM_CALLS}",
-            comparison(with_predictions.predictions, "predict"),
+        where = elsewhere(with_predictions, first)
+        faster += (
+            f" Prediction is {ratios_in_words(with_predictions.predictions, 'predict')}{where}."
+        )
+    return page(
+        [
+            f"{faster} These are geometric means over the problems.",
+            "![Seconds to train, by library and problem](docs/benchmarks.svg)",
+            f"On {place(first.machine)}: {conditions(first.settings)} {agreement(first.fits)}."
+            f"{warning(first.machine)} All tables: [docs/benchmarks.md](docs/benchmarks.md).",
         ]
-    link = "All tables: [docs/benchmarks.md](docs/benchmarks.md)."
-    parts.append(f"{software(first.machine, first.commits)}{warning(first.machine)} {link}")
-    return page(parts)
+    )
+
+
+def ratios_in_words(results, phase):
+    """How many times the seconds of maxmargin f64 the others need."""
+    means = report.summarise(results)[phase].get(OURS, {})
+    peer, libsvm = (report.number(means.get(key), "{:.1f}") for key in RATIO_KEYS.values())
+    problems = "1 problem" if len(results) == 1 else f"{len(results)} problems"
+    return f"{peer} times as fast as the fastest peer on {problems}, and {libsvm} times LIBSVM"
 
 
 def page(parts):
@@ -142,7 +148,7 @@ def conditions(settings):
     return (
         f"`tol={settings['tol']:g}`, {settings['threads']} threads where a library has them, "
         f"{settings['cache_mb']:,} MB of cache each{changed}; {runs}, in fresh processes "
-        "and in turn; > stands before the limit at which a fit was stopped."
+        "and in turn."
     )
 
 
@@ -229,25 +235,27 @@ def seconds_cells(outcomes, phase, result):
 
 
 def agreement(results):
-    """How far the objectives lie apart, and what the mark ! means if there is one."""
+    """How far the objectives lie apart."""
     outcomes = [one for result in results for one in result["libraries"].values()]
     apart = [one["objective_difference"] for one in outcomes if one["sets_mark"]]
     text = "Every result is recomputed in float64"
     if apart:
         text += f": the dual objectives are within {max(apart):.1g} of the best found"
-    is_marked = any(one["fit_seconds"] and not one["sets_mark"] for one in outcomes)
-    return text + (f" ({report.NO_MARK})." if is_marked else ".")
+    return text
 
 
 def flagged(results):
-    """The flags of every result; a timeout is in the table already."""
+    """What the mark ! means, and the flags; a timeout is in the table already."""
+    outcomes = [one for result in results for one in result["libraries"].values()]
+    is_marked = any(one["fit_seconds"] and not one["sets_mark"] for one in outcomes)
     found = [
         f"{result['problem']['name']} {name} ({', '.join(flags)})"
         for result in results
         for name, one in result["libraries"].items()
         if (flags := [flag for flag in one["flags"] if flag != "timeout"])
     ]
-    return f" Flagged: {'; '.join(found)}." if found else ""
+    flags = f" Flagged: {'; '.join(found)}." if found else ""
+    return (f" ({report.NO_MARK})." if is_marked else ".") + flags
 
 
 def training_chart(runs):
@@ -329,6 +337,9 @@ def _training_sections(group, title, beginning):
     return [
         f"## Training, {title}",
         *beginning,
+        "Seconds; > stands before the limit at which a fit was stopped. Where LIBSVM ran with all "
+        "threads and with one, the better counts. The last columns are the seconds of the fastest "
+        "peer, and of LIBSVM, over those of maxmargin f64.",
         comparison(fits, "fit"),
         agreement(fits) + flagged(fits),
         *_details(fits, "fit"),
