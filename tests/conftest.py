@@ -14,16 +14,16 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import settings
 
+from support.repository import ROOT
+
 # How long an example takes is the machine's affair.
 settings.register_profile("no_deadline", settings.default, deadline=None)
 settings.load_profile("no_deadline")
 
-_REPOSITORY = Path(__file__).resolve().parent.parent
-
 
 def data_folder() -> Path:
     """The folder of the large data sets: MAXMARGIN_DATA, or shared/data beside the repository."""
-    return Path(os.environ.get("MAXMARGIN_DATA", _REPOSITORY.parent / "shared" / "data"))
+    return Path(os.environ.get("MAXMARGIN_DATA", ROOT.parent / "shared" / "data"))
 
 
 def _load(name: str) -> SimpleNamespace:

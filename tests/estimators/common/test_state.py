@@ -1,0 +1,362 @@
+"""Fitted state: what there is before `fit`, the same bits in pickles, and altered ones refused."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+
+from maxmargin import (
+    SVC,
+    SVR,
+    KernelPerceptron,
+    LinearSVC,
+    LinearSVR,
+    NotFittedError,
+    NuSVC,
+    NuSVR,
+    OneClassSVM,
+    Perceptron,
+    SGDClassifier,
+    io,
+    kernels,
+)
+from oracles.problems import rng
+
+FEATURES = 4
+
+
+def samples(n=60):
+    X = rng(3).normal(size=(n, FEATURES))
+    return X, (X[:, 0] > 0).astype(int) + (X[:, 1] > 0.5)
+
+
+def fitted(estimator, container=np.asarray):
+    X, y = samples()
+    return estimator.fit(container(X), y)
+
+
+def values(model):
+    X, _ = samples(20)
+    return getattr(model, "decision_function", model.predict)(X)
+
+
+ESTIMATORS = [
+    SVC(),
+    SVC(kernel="linear", C=10.0),
+    SVC(probability=True),
+    SVC(kernel=kernels.RBF(0.5) + kernels.Linear()),
+    NuSVC(nu=0.3),
+    SVR(),
+    NuSVR(),
+    OneClassSVM(),
+    LinearSVC(),
+    LinearSVR(),
+    KernelPerceptron(max_iter=1000),
+    Perceptron(tol=0.0),
+]
+
+
+LINEAR = [LinearSVC(), LinearSVR(), Perceptron(tol=0.0), SGDClassifier(max_iter=5, tol=None)]
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+def test_attributes_that_fit_is_to_find_say_so_before(estimator):
+    names = [name for name in dir(fitted(clone(estimator))) if name[0] != "_" and name[-1] == "_"]
+    assert {"n_features_in_", "n_iter_", "intercept_"} <= {*names}
+    for name in names:
+        new = clone(estimator)
+        assert not hasattr(new, name)
+        with pytest.raises(
+            NotFittedError, match=f"{type(new).__name__} instance is not fitted yet"
+        ):
+            getattr(new, name)
+    with pytest.raises(AttributeError, match="has no attribute 'coef'"):
+        estimator.coef  # noqa: B018
+
+
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_matrix])
+def test_pickles_of_every_protocol_answer_with_the_same_bits_in_another_process(
+    container, tmp_path
+):
+    models = [fitted(estimator, container) for estimator in ESTIMATORS]
+    X, _ = samples(20)
+    np.save(tmp_path / "X.npy", X)
+    protocols = range(pickle.HIGHEST_PROTOCOL + 1)
+    for protocol in protocols:
+        (tmp_path / str(protocol)).write_bytes(pickle.dumps(models, protocol))
+    program = (
+        "import pickle, sys, numpy as np\n"
+        "X = np.load('X.npy')\n"
+        f"for protocol in range({len(protocols)}):\n"
+        "    for model in pickle.load(open(str(protocol), 'rb')):\n"
+        "        values = getattr(model, 'decision_function', model.predict)(X)\n"
+        "        sys.stdout.buffer.write(values.tobytes())\n"
+    )
+    path = os.pathsep.join(os.path.abspath(part) for part in sys.path if part)
+    run = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path, capture_output=True, check=True, env={**os.environ, "PYTHONPATH": path},
+    )  # fmt: skip
+    expected = b"".join(values(model).tobytes() for model in models)
+    assert run.stdout == expected * len(protocols)
+
+
+def altered(model, name, change):
+    """Return the state of a model with one attribute changed by a function."""
+    state = model.__getstate__()
+    return {**state, name: change(state[name])}
+
+
+def with_last(value, bad):
+    changed = value.copy()
+    changed[..., -1] = bad
+    return changed
+
+
+def with_indices_beyond(vectors):
+    return vectors._replace(indices=np.full_like(vectors.indices, 1000))
+
+
+def with_indptr_beyond(vectors):
+    indptr = vectors.indptr.copy()
+    indptr[-1] *= 1000
+    return vectors._replace(indptr=indptr)
+
+
+def with_indptr_descending(vectors):
+    indptr = vectors.indptr.copy()
+    indptr[1] = indptr[-1]
+    return vectors._replace(indptr=indptr)
+
+
+ALTERATIONS = [
+    ("_dual_coef", lambda v: v[:, :-1]),
+    ("_dual_coef", lambda v: v.astype(np.float32)),
+    ("_dual_coef", lambda v: v[0]),
+    ("_dual_coef", lambda v: v.tolist()),
+    ("_dual_coef", lambda v: np.vstack([v, v])),
+    ("_dual_coef", lambda v: with_last(v, np.nan)),
+    ("_rho", lambda v: with_last(v, np.inf)),
+    ("_rho", lambda v: v[:0]),
+    ("_rho", lambda v: v[:, np.newaxis]),
+    ("_support_vectors", lambda v: v[:-1]),
+    ("_support_vectors", lambda v: v[:, :-1]),
+    ("_support_vectors", lambda v: np.asfortranarray(v)),
+    ("_support_vectors", lambda v: v.astype(object)),
+    ("_support_vectors", lambda v: None),
+    ("_support_vectors", lambda v: with_last(v, np.nan)),
+    ("support_", lambda v: v[:-1]),
+    ("support_", lambda v: v.astype(float)),
+    ("support_", lambda v: v + len(samples()[0])),
+    ("support_", lambda v: v * 0),
+    ("_kernel_params", lambda v: "rbf"),
+    ("n_features_in_", lambda v: 1000),
+]
+OF_CLASSIFIERS = [
+    ("_n_support", lambda v: np.array([1_000_000, *v[1:]])),
+    ("_n_support", lambda v: np.array([-1, v[0] + v[1] + 1, *v[2:]])),
+    ("_n_support", lambda v: v[:-1]),
+    ("_n_support", lambda v: v.astype(float)),
+    ("_vote_order", lambda v: np.array([5, 6, 7])),
+    ("_sigmoids", lambda v: np.ones((2, 1))),
+    ("_sigmoids", lambda v: np.full((2, 3), np.nan)),
+    ("class_weight_", lambda v: v[:-1]),
+    ("n_iter_", lambda v: v.astype(float)),
+    ("C_", lambda v: v[:-1]),
+]
+ALTERED_CLASSES = [
+    lambda v: v[:2],
+    lambda v: 3,
+    lambda v: v[::-1],
+    lambda v: v[[0, 0, 1]],
+    lambda v: v[:, np.newaxis],
+    lambda v: v.tolist(),
+    lambda v: np.array([0, "a", None], dtype=object),
+]
+
+
+@pytest.mark.parametrize(
+    ("estimator", "name", "change"),
+    [
+        *[(model, *case) for model in (SVC(), SVR(), OneClassSVM()) for case in ALTERATIONS],
+        *[(NuSVC(nu=0.3), *case) for case in OF_CLASSIFIERS],
+    ],
+)  # fmt: skip
+def test_an_altered_pickle_is_refused(estimator, name, change):
+    model = fitted(estimator)
+    empty = type(model).__new__(type(model))
+    with pytest.raises(ValueError, match=r"internal representation of \w+ was altered"):
+        empty.__setstate__(altered(model, name, change))
+
+
+@pytest.mark.parametrize("change", ALTERED_CLASSES)
+@pytest.mark.parametrize(
+    "labels", [np.array([2, 5, 7]), np.array(["a", "b", "c"])], ids=["int", "str"]
+)
+def test_classes_that_are_not_sorted_and_distinct_are_refused(labels, change):
+    X, y = samples()
+    for estimator in (SVC(), NuSVC(nu=0.3), LinearSVC(), KernelPerceptron(), *LINEAR[2:]):
+        model = clone(estimator).fit(X, labels[y])
+        with pytest.raises(ValueError, match=rf"of {type(model).__name__} was altered"):
+            clone(estimator).__setstate__(altered(model, "classes_", change))
+
+
+@pytest.mark.parametrize(
+    "change", [with_indices_beyond, with_indptr_beyond, with_indptr_descending]
+)
+@pytest.mark.parametrize("estimator", [SVC(kernel="linear"), SVC(), SVR(), KernelPerceptron()])
+def test_altered_sparse_support_vectors_are_refused(estimator, change):
+    model = fitted(estimator, sp.csr_matrix)
+    state = altered(model, "_support_vectors", change)
+    with pytest.raises(ValueError, match="support_vectors_ does not fit"):
+        type(model)().__setstate__(state)
+    model._support_vectors = state["_support_vectors"]  # before anything has been packed
+    with pytest.raises(ValueError, match="support_vectors_ does not fit"):
+        model.predict(samples()[0])
+
+
+@pytest.mark.parametrize(
+    "change", [with_indices_beyond, with_indptr_beyond, with_indptr_descending]
+)
+def test_altered_support_vectors_are_not_saved(change, tmp_path):
+    X, y = samples()
+    model = SVC().fit(sp.csr_matrix(X), y)
+    model.predict(X)
+    model._support_vectors = change(model._support_vectors)
+    with pytest.raises(ValueError, match="support_vectors_ does not fit"):
+        io.save_model(model, tmp_path / "model")
+
+
+def test_a_state_that_lacks_a_part_is_refused():
+    state = fitted(SVC()).__getstate__()
+    for name in ("_rho", "_dual_coef", "_support_vectors", "_kernel_params", "_n_support"):
+        part = {key: value for key, value in state.items() if key != name}
+        with pytest.raises(ValueError, match="internal representation of SVC was altered"):
+            SVC().__setstate__(part)
+
+
+def test_what_was_altered_in_place_is_refused_on_use():
+    model = fitted(SVC())
+    model._n_support[0] = 1_000_000
+    for method in (model.predict, model.decision_function):
+        with pytest.raises(ValueError, match="n_support_ does not fit"):
+            method(samples()[0])
+
+
+def test_columns_of_a_given_kernel_matrix_stay_within_it():
+    X, y = samples()
+    model = SVC(kernel="precomputed").fit(X @ X.T, y)
+    model._matrix_support = model._matrix_support + 1000
+    with pytest.raises(ValueError, match="support_ does not fit"):
+        model.predict(X @ X.T)
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("dual_coef_", lambda v: v[:, :-1]),
+        ("dual_coef_", lambda v: with_last(v, np.nan)),
+        ("intercept_", lambda v: v[:-1]),
+        ("intercept_", lambda v: with_last(v, np.nan)),
+        ("_support_vectors", lambda v: v[:, 1:]),
+        ("_support_vectors", lambda v: with_last(v, np.nan)),
+        ("_kernel_params", lambda v: "rbf"),
+        ("alpha_", lambda v: v[:-1]),
+        ("alpha_", lambda v: v[:, :5]),
+        ("alpha_", lambda v: v.astype(str)),
+        ("support_", lambda v: v[:-1]),
+        ("support_", lambda v: v * 0),
+    ],
+)
+def test_an_altered_kernel_perceptron_is_refused(name, change):
+    model = fitted(KernelPerceptron())
+    state = altered(model, name, change)
+    with pytest.raises(ValueError, match="internal representation of KernelPerceptron was altered"):
+        KernelPerceptron().__setstate__(state)
+    setattr(model, name, state[name])
+    with pytest.raises(ValueError, match="internal representation of KernelPerceptron was altered"):
+        model.predict(samples()[0])
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("coef_", lambda v: v[..., :-1]),
+        ("coef_", lambda v: v[np.newaxis]),
+        ("coef_", lambda v: v.astype(np.float32)),
+        ("coef_", lambda v: v.tolist()),
+        ("coef_", lambda v: with_last(v, np.nan)),
+        ("coef_", lambda v: with_last(v, np.inf)),
+        ("intercept_", lambda v: v[:-1]),
+        ("intercept_", lambda v: v[0]),
+        ("intercept_", lambda v: with_last(v, np.nan)),
+        ("n_features_in_", lambda v: v + 1),
+    ],
+)
+@pytest.mark.parametrize("estimator", LINEAR, ids=repr)
+def test_altered_weights_are_refused(estimator, name, change):
+    model = fitted(clone(estimator))
+    with pytest.raises(ValueError, match=rf"of {type(model).__name__} was altered: \w+_ does not"):
+        clone(estimator).__setstate__(altered(model, name, change))
+
+
+@pytest.mark.parametrize("estimator", LINEAR, ids=repr)
+def test_weights_without_a_part_of_the_model_are_refused(estimator):
+    state = fitted(clone(estimator)).__getstate__()
+    for name in {"coef_", "intercept_", "classes_", "_state", "_votes"} & state.keys():
+        part = {key: value for key, value in state.items() if key != name}
+        with pytest.raises(ValueError, match=rf"was altered: .* no attribute '{name}'"):
+            clone(estimator).__setstate__(part)
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("classes_", lambda v: v[:2]),
+        ("classes_", lambda v: v.tolist()),
+        ("classes_", lambda v: v[:1]),
+        ("_state", lambda v: {"w": v["w"]}),
+        ("_state", lambda v: None),
+        ("_state", lambda v: {**v, "w": v["w"][:, :-1]}),
+        ("_state", lambda v: {**v, "b": with_last(v["b"], np.nan)}),
+        ("_state", lambda v: {**v, "n_steps": v["n_steps"][:-1]}),
+        ("_state", lambda v: {**v, "due": None}),
+        ("_votes", lambda v: v[:-1]),
+        ("_votes", lambda v: [v[0]._replace(rows=v[0].rows[:-1]), *v[1:]]),
+        ("_votes", lambda v: [v[0]._replace(places=v[0].places - 1), *v[1:]]),
+        ("_votes", lambda v: [v[0]._replace(steps=with_last(v[0].steps, np.inf)), *v[1:]]),
+        ("_votes", lambda v: [v[0]._replace(survivals=v[0].survivals[1:]), *v[1:]]),
+    ],
+)
+def test_other_parts_of_linear_classifiers_are_refused(name, change):
+    for estimator in (*LINEAR, Perceptron(tol=0.0, voted=True)):
+        model = fitted(clone(estimator))
+        if getattr(model, name, None) is not None:
+            with pytest.raises(ValueError, match=r"representation of \w+ was altered: "):
+                clone(estimator).__setstate__(altered(model, name, change))
+
+
+@pytest.mark.parametrize(
+    ("name", "change"), [("coef_", lambda v: v[:, :-1]), ("intercept_", lambda v: v[:-1])]
+)
+def test_an_altered_perceptron_learns_nothing_more(name, change):
+    X, y = samples()
+    model = fitted(Perceptron(tol=0.0))
+    setattr(model, name, change(getattr(model, name)))
+    for use in (model.predict, lambda X: model.partial_fit(X, y)):
+        with pytest.raises((TypeError, ValueError)):
+            use(X)
+
+
+@pytest.mark.parametrize("estimator", [SVC(kernel="linear"), SVR(kernel="linear")])
+def test_weights_that_are_computed_cannot_be_written_to(estimator):
+    model = fitted(estimator)
+    with pytest.raises(ValueError, match="read-only"):
+        model.coef_[0, 0] = 1.0

@@ -1,0 +1,382 @@
+"""The rules of the code base: layers, threads, output, file lengths, version, objects and lint.
+
+Every rule is a function of paths and texts that returns the problems it finds, so that the tests at
+the end can show each one a violation.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+import maxmargin
+from support.repository import ROOT
+
+MAX_LINES = 400
+
+# What a file of each layer may include besides its own layer.
+LAYERS = {
+    "base": set(),
+    "simd": {"base"},
+    "data": {"base", "simd"},
+    "kernel": {"base", "simd", "data"},
+    "solver": {"base", "simd", "data", "kernel"},
+    "model": {"base", "simd", "data", "kernel"},
+    "svm": {"base", "simd", "data", "kernel", "solver", "model"},
+    "bindings": {"base", "simd", "data", "kernel", "solver", "model", "svm"},
+}
+TOP_LEVEL = {
+    *("cpp", "python", "tests", "bench", "docs", ".ci"),
+    *("CMakeLists.txt", "CMakePresets.json", "pyproject.toml"),
+    *("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE"),
+    *(".clang-format", ".clang-tidy", ".gitattributes", ".gitignore", ".pre-commit-config.yaml"),
+}
+THREAD_HOME = "cpp/base/thread_pool.cpp"
+THREAD_STARTS = re.compile(
+    r"#\s*pragma\s+omp|_Pragma\s*\(|<omp\.h>|\bomp_\w+\s*\(|\bpthread_create\b"
+    r"|\bstd::(?:jthread|async)\b|\bstd::thread\b(?!::)|<execution>"
+)
+OUTPUT_OR_EXIT = re.compile(
+    r"\bstd::(?:cout|cerr|clog)\b|<iostream>|\b(?:v?f?printf|f?puts|putchar|perror)\s*\("
+    r"|\bstd::print(?:ln)?\b|\b(?:_?exit|_Exit|quick_exit|abort|terminate)\s*\("
+)
+MACHINE_PATH = re.compile(
+    r"(?<![\w./-])(?:/(?:home|root|Users|work|workspace|mnt|tmp)/|[A-Z]:\\)\w"
+)
+UNFINISHED = re.compile(r"\b(?:TO" r"DO|FIX" r"ME|XX" r"X)\b")
+COMMENT = r"//[^\n]*|/\*.*?\*/"
+STRING = r'"(?:\\.|[^"\\\n])*"'
+
+
+# --- the rules ---------------------------------------------------------------------------------
+
+
+def without_comments(text: str, *, keep_strings: bool) -> str:
+    """The C++ code without comments (and without strings), line for line."""
+
+    def replacement(match: re.Match[str]) -> str:
+        found = match.group()
+        if found.startswith('"'):
+            return found if keep_strings else '""'
+        return "\n" * found.count("\n")
+
+    return re.sub(f"{COMMENT}|{STRING}", replacement, text, flags=re.DOTALL)
+
+
+def matches(path: str, text: str, pattern: re.Pattern[str], message: str) -> list[str]:
+    lines = enumerate(text.splitlines(), start=1)
+    return [f"{path}:{n}: {message}: {line.strip()}" for n, line in lines if pattern.search(line)]
+
+
+def includes(text: str) -> list[str]:
+    """The included names, each with its quotes or angle brackets."""
+    code = without_comments(text, keep_strings=True)
+    return re.findall(r'^\s*#\s*include\s*(["<][^">]+[">])', code, flags=re.MULTILINE)
+
+
+def layer_problems(path: str, text: str) -> list[str]:
+    layer = PurePosixPath(path).parts[1]
+    if layer not in LAYERS:
+        return [f"{path}: {layer} is not a layer"]
+    problems = []
+    for name in includes(text):
+        file = name[1:-1]
+        if layer != "bindings" and re.match(r"pybind11/|Python\.h$|numpy/", file):
+            problems.append(f"{path}: {file} may be included in cpp/bindings only")
+        if name.startswith('"') and file.split("/")[0] not in LAYERS[layer] | {layer}:
+            problems.append(f"{path}: {layer} may not include {file}")
+    return problems
+
+
+def thread_problems(path: str, text: str) -> list[str]:
+    if path == THREAD_HOME:
+        return []
+    code = without_comments(text, keep_strings=False)
+    return matches(path, code, THREAD_STARTS, f"threads start in {THREAD_HOME} only")
+
+
+def output_problems(path: str, text: str) -> list[str]:
+    code = without_comments(text, keep_strings=False)
+    return matches(path, code, OUTPUT_OR_EXIT, "the core neither prints nor ends the process")
+
+
+def isa_problems(files: Mapping[str, str]) -> list[str]:
+    """An ISA file sees, directly or not, cpp/simd, base/types.hpp and headers without code.
+
+    What immintrin.h has is always inlined: no object ever holds a copy of it.
+    """
+    waiting = [path for path in files if path.startswith("cpp/simd/isa_")]
+    seen = set(waiting)
+    problems = []
+    while waiting:
+        path = waiting.pop()
+        for name in includes(files[path]):
+            included = "cpp/" + name[1:-1]
+            if included in files and (name.startswith('"simd/') or name == '"base/types.hpp"'):
+                if included not in seen:
+                    seen.add(included)
+                    waiting.append(included)
+            elif name not in ("<concepts>", "<cstddef>", "<cstdint>", "<immintrin.h>"):
+                problems.append(f"{path}: {name} may not be part of an ISA object")
+    return problems
+
+
+def length_problems(path: str, text: str) -> list[str]:
+    length = text.count("\n")
+    return [f"{path}: {length} lines, more than {MAX_LINES}"] if length > MAX_LINES else []
+
+
+def text_problems(path: str, text: str) -> list[str]:
+    problems = matches(path, text, MACHINE_PATH, "a path of one machine")
+    problems += matches(path, text, UNFINISHED, "unfinished")
+    if path.startswith("cpp/") and not text.isascii():
+        problems.append(f"{path}: not ASCII")
+    return problems
+
+
+def top_level_problems(paths: Iterable[str]) -> list[str]:
+    entries = {path.split("/")[0] for path in paths}
+    return [f"{entry}: has no place at the top level" for entry in sorted(entries - TOP_LEVEL)]
+
+
+def weak_symbols(nm_output: str) -> list[str]:
+    """Symbols that the linker may merge with those of another object, but for a data reference."""
+    weak = [line for line in nm_output.splitlines() if re.search(r" [WwVvu] ", line)]
+    return [line for line in weak if "DW.ref.__gxx_personality" not in line]
+
+
+def isa_flags(cmake: str) -> dict[str, list[str]]:
+    """The COMPILE_OPTIONS of every simd/isa_*.cpp in the text of cpp/CMakeLists.txt."""
+    variables: dict[str, str] = {}
+    flags: dict[str, list[str]] = {}
+    for command, body in re.findall(r"^\s*(\w+)\(([^()]*(?:\([^()]*\)[^()]*)*)\)", cmake, re.M):
+        words = re.findall(r'"[^"]*"|\S+', body)
+        if command == "set":
+            variables[words[0]] = ";".join(words[1:])
+        elif command == "set_source_files_properties" and "COMPILE_OPTIONS" in words:
+            options = words[words.index("COMPILE_OPTIONS") + 1].strip('"')
+            options = re.sub(r"\$\{(\w+)\}", lambda m: variables.get(m.group(1), ""), options)
+            for file in words[: words.index("PROPERTIES")]:
+                flags[file] = [option for option in options.split(";") if option]
+    return flags
+
+
+# --- the code base -----------------------------------------------------------------------------
+
+
+def texts(*folders: str, endings: tuple[str, ...]) -> dict[str, str]:
+    found = (path for folder in folders for path in sorted((ROOT / folder).rglob("*")))
+    return {
+        path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
+        for path in found
+        if path.suffix in endings
+    }
+
+
+def cpp_texts() -> dict[str, str]:
+    return texts("cpp", endings=(".cpp", ".hpp"))
+
+
+def tracked_files() -> list[str]:
+    if shutil.which("git") is None or not (ROOT / ".git").exists():
+        pytest.skip("needs git and a clone")
+    listing = subprocess.run(
+        ["git", "-c", f"safe.directory={ROOT}", "ls-files", "-z"],
+        cwd=ROOT, check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    return [path for path in listing.stdout.split("\0") if path and (ROOT / path).exists()]
+
+
+def assert_none(problems: Iterable[str]) -> None:
+    found = list(problems)
+    assert not found, "\n" + "\n".join(found)
+
+
+def test_files_are_found() -> None:
+    assert THREAD_HOME in cpp_texts()
+    assert {path.split("/")[1] for path in cpp_texts()} <= set(LAYERS)
+
+
+@pytest.mark.parametrize("rule", [layer_problems, thread_problems, output_problems])
+def test_cpp(rule) -> None:
+    assert_none(problem for file in cpp_texts().items() for problem in rule(*file))
+
+
+def test_isa_files_include_nothing_that_the_linker_could_merge() -> None:
+    assert_none(isa_problems(cpp_texts()))
+
+
+def test_lengths() -> None:
+    files = texts("python", "cpp", "tests", "bench", endings=(".py", ".cpp", ".hpp"))
+    assert_none(problem for file in files.items() for problem in length_problems(*file))
+
+
+def test_texts() -> None:
+    problems = []
+    for path in tracked_files():
+        try:
+            problems += text_problems(path, (ROOT / path).read_text(encoding="utf-8"))
+        except UnicodeDecodeError:  # data, not text
+            continue
+    assert_none(problems)
+
+
+def test_top_level() -> None:
+    assert_none(top_level_problems(tracked_files()))
+
+
+def test_version_has_one_home() -> None:
+    pyproject = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    (version,) = re.findall(r'^version = "([^"]+)"$', pyproject, re.M)
+    assert maxmargin.__version__ == version
+    assert maxmargin._core.__version__ == version
+    code = texts("python", "cpp", endings=(".py", ".cpp", ".hpp", ".txt"))
+    assert [path for path, text in code.items() if f'"{version}"' in text] == []
+
+
+@pytest.mark.parametrize("target", ["baseline", "avx2", "avx512"])
+def test_isa_object_has_no_weak_symbols(target: str, tmp_path: Path) -> None:
+    compiler = next(filter(None, map(shutil.which, [os.environ.get("CXX", ""), "c++", "g++"])), "")
+    if not sys.platform.startswith("linux") or not compiler or not shutil.which("nm"):
+        pytest.skip("needs Linux, a C++ compiler and nm")
+    if target != "baseline" and os.uname().machine != "x86_64":
+        pytest.skip(f"{target} is a target of x86-64")
+    source = f"simd/isa_{target}.cpp"
+    flags = isa_flags((ROOT / "cpp/CMakeLists.txt").read_text(encoding="utf-8"))[source]
+    # Without optimisation, which only takes inline functions away.
+    command = [compiler, "-std=c++20", "-w", "-I.", *flags, "-O0", "-c", source]
+    object_file = tmp_path / "isa.o"
+    subprocess.run([*command, "-o", str(object_file)], cwd=ROOT / "cpp", check=True)
+    listing = subprocess.run(["nm", "-C", object_file], check=True, capture_output=True, text=True)
+    assert listing.stdout.strip() != ""
+    assert_none(weak_symbols(listing.stdout))
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["ruff check", "ruff format --check", "mypy", "clang-format --dry-run -Werror"],
+)
+def test_lint(command: str) -> None:
+    tool, *arguments = command.split()
+    pin = re.search(rf'"{tool}==([\d.]+)\.\*"', (ROOT / "pyproject.toml").read_text("utf-8"))
+    assert pin, f"the lint extra of pyproject.toml pins {tool}"
+    try:
+        version = importlib.metadata.version(tool)
+    except importlib.metadata.PackageNotFoundError:
+        pytest.skip(f"{tool} is not installed")
+    if not f"{version}.".startswith(f"{pin[1]}."):
+        pytest.skip(f"{tool} is {version}, the lint extra wants {pin[1]}")
+    executable = shutil.which(tool, path=Path(sys.executable).parent) or tool
+    files = sorted(cpp_texts()) if tool == "clang-format" else []
+    result = subprocess.run(
+        [executable, *arguments, *files], cwd=ROOT, capture_output=True, text=True
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+# --- every rule sees a violation ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        ("cpp/base/a.hpp", '#include "data/views.hpp"'),
+        ("cpp/data/a.hpp", '#include "kernel/row_cache.hpp"'),
+        ("cpp/simd/a.hpp", '#  include "data/views.hpp"'),
+        ("cpp/kernel/a.cpp", '#include "solver/smo.hpp"'),
+        ("cpp/solver/a.cpp", '#include "model/model.hpp"'),
+        ("cpp/model/a.cpp", '#include "solver/smo.hpp"'),
+        ("cpp/model/a.cpp", '#include "svm/c_svc.hpp"'),
+        ("cpp/svm/a.cpp", '#include "bindings/arrays.hpp"'),
+        ("cpp/svm/a.cpp", '#include "views.hpp"'),
+        ("cpp/svm/a.cpp", "#include <pybind11/numpy.h>"),
+        ("cpp/base/a.cpp", "#include <Python.h>"),
+        ("cpp/newroom/a.cpp", "int x;"),
+    ],
+)
+def test_layer_rule(path: str, line: str) -> None:
+    assert len(layer_problems(path, f"#pragma once\n{line}\n")) == 1
+
+
+def test_layer_rule_allows_what_is_below_and_what_is_a_comment() -> None:
+    below = '#include "kernel/row_cache.hpp"\n#include <vector>\n// #include "svm/c_svc.hpp"\n'
+    assert layer_problems("cpp/solver/a.cpp", below) == []
+    assert layer_problems("cpp/bindings/a.cpp", "#include <pybind11/numpy.h>\n") == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["#pragma omp parallel for", "  # pragma  omp simd", "#include <omp.h>", "std::thread t(f);",
+     "auto x = std::async(f);", "std::jthread t;", "int n = omp_get_max_threads();"],
+)  # fmt: skip
+def test_thread_rule(line: str) -> None:
+    assert len(thread_problems("cpp/solver/a.cpp", f"int x;\n{line}\n")) == 1
+    assert thread_problems(THREAD_HOME, line) == []
+    assert thread_problems("cpp/solver/a.cpp", f"std::thread::id owner;  // {line}") == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    ['std::printf("%d", x);', "std::cout << x;", "#include <iostream>", "exit(1);", "std::abort();",
+     'fprintf(stderr, "x");', "puts(x);", "std::terminate();", 'std::println("x");'],
+)  # fmt: skip
+def test_output_rule(line: str) -> None:
+    assert len(output_problems("cpp/base/a.cpp", f"/* fine */\n{line}\n")) == 1
+    harmless = f'std::snprintf(text, n, "exit(1)");  // {line}\nassert(x);\nstatic_assert(true);\n'
+    assert output_problems("cpp/base/a.cpp", harmless) == []
+
+
+def test_isa_rule() -> None:
+    files = {
+        "cpp/simd/isa_one.cpp": '#include "simd/body.hpp"\n',
+        "cpp/simd/body.hpp": "#include <cstdint>\n#include <cmath>\n",
+        "cpp/simd/dispatch.cpp": "#include <string>\n",
+    }
+    assert isa_problems(files) == ["cpp/simd/body.hpp: <cmath> may not be part of an ISA object"]
+
+
+def test_length_rule() -> None:
+    assert length_problems("a.py", "x\n" * MAX_LINES) == []
+    assert len(length_problems("a.py", "x\n" * (MAX_LINES + 1))) == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["'/" + "home/me/x'", "open('/" + "tmp/x')", "# TO" + "DO later", "C:" + "\\data"]
+)
+def test_text_rule(text: str) -> None:
+    assert len(text_problems("docs/a.md", f"one\n{text}\n")) == 1
+    assert text_problems("docs/a.md", "../shared/data, python/maxmargin, tests/tmp/x\n") == []
+    assert text_problems("cpp/base/a.hpp", "// caf\N{LATIN SMALL LETTER E WITH ACUTE}\n") != []
+
+
+def test_top_level_rule() -> None:
+    assert top_level_problems(["cpp/base/a.cpp", "README.md", ".ci/run"]) == []
+    assert len(top_level_problems(["scratch.py", "notes/a.md", "cpp/a.cpp"])) == 2
+
+
+def test_weak_symbol_rule() -> None:
+    listing = (
+        "0000 T maxmargin::table()\n0000 t local\n     U memcpy\n0000 W std::vector<int>::at\n"
+    )
+    assert weak_symbols(listing) == ["0000 W std::vector<int>::at"]
+
+
+def test_isa_flags_are_read() -> None:
+    cmake = """
+    set(isa_flags -O3 -ffast)
+    set_source_files_properties(simd/isa_one.cpp PROPERTIES COMPILE_OPTIONS "${isa_flags}")
+    set_source_files_properties(simd/isa_two.cpp PROPERTIES
+      COMPILE_OPTIONS "${isa_flags};-mavx2")
+    """
+    assert isa_flags(cmake) == {
+        "simd/isa_one.cpp": ["-O3", "-ffast"],
+        "simd/isa_two.cpp": ["-O3", "-ffast", "-mavx2"],
+    }
