@@ -4,9 +4,9 @@
 // (the memory is handed over). Python validates what users give; what is checked here guards
 // memory.
 
-#include "base/error.hpp"
 #include "bindings/pybind.hpp"
-#include "data/views.hpp"
+#include "maxmargin/base/error.hpp"
+#include "maxmargin/data/views.hpp"
 
 #include <memory>
 #include <optional>

@@ -1,10 +1,10 @@
 // Questions about whole arrays, before or after they are learnt from.
-#include "base/mapped_memory.hpp"
 #include "bindings/arrays.hpp"
 #include "bindings/gil.hpp"
 #include "bindings/pybind.hpp"
-#include "data/column_scan.hpp"
-#include "simd/dispatch.hpp"
+#include "maxmargin/base/mapped_memory.hpp"
+#include "maxmargin/data/column_scan.hpp"
+#include "maxmargin/simd/dispatch.hpp"
 
 #include <tuple>
 

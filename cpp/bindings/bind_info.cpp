@@ -1,7 +1,7 @@
-#include "base/cpu_limits.hpp"
-#include "base/parallel.hpp"
 #include "bindings/pybind.hpp"
-#include "simd/dispatch.hpp"
+#include "maxmargin/base/cpu_limits.hpp"
+#include "maxmargin/base/parallel.hpp"
+#include "maxmargin/simd/dispatch.hpp"
 
 // The name by which threadpoolctl distinguishes this library from others that are called _core.
 extern "C" PYBIND11_EXPORT void maxmargin_core() {}

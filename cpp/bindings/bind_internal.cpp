@@ -1,20 +1,20 @@
 // What tests and benchmarks need to see of the inside: every SIMD target, the row cache, the pair
 // selection.
-#include "base/random.hpp"
 #include "bindings/arrays.hpp"
 #include "bindings/pybind.hpp"
-#include "data/packed_csr.hpp"
-#include "data/packed_dense.hpp"
-#include "kernel/kernel_function.hpp"
-#include "kernel/kernel_matrix.hpp"
-#include "kernel/packed_samples.hpp"
-#include "kernel/row_cache.hpp"
-#include "kernel/sample_factors.hpp"
-#include "kernel/set_kernel_rows.hpp"
-#include "kernel/stored_kernel_rows.hpp"
-#include "simd/dispatch.hpp"
-#include "solver/cholesky.hpp"
-#include "solver/inner_smo.hpp"
+#include "maxmargin/base/random.hpp"
+#include "maxmargin/data/packed_csr.hpp"
+#include "maxmargin/data/packed_dense.hpp"
+#include "maxmargin/dual/inner_smo.hpp"
+#include "maxmargin/kernel/kernel_function.hpp"
+#include "maxmargin/kernel/kernel_matrix.hpp"
+#include "maxmargin/kernel/packed_samples.hpp"
+#include "maxmargin/kernel/row_cache.hpp"
+#include "maxmargin/kernel/sample_factors.hpp"
+#include "maxmargin/kernel/set_kernel_rows.hpp"
+#include "maxmargin/kernel/stored_kernel_rows.hpp"
+#include "maxmargin/optim/cholesky.hpp"
+#include "maxmargin/simd/dispatch.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -230,9 +230,9 @@ simd::PairView pair_view(const Array<double>& beta, const Array<double>& gradien
   return {beta.data(), gradient.data(), lower.data(), upper.data(), beta.size()};
 }
 
-BlockVariables block_of(const Array<double>& beta, const Array<double>& gradient,
-                        const Array<double>& lower, const Array<double>& upper) {
-  BlockVariables block;
+dual::BlockVariables block_of(const Array<double>& beta, const Array<double>& gradient,
+                              const Array<double>& lower, const Array<double>& upper) {
+  dual::BlockVariables block;
   block.resize(beta.size());
   std::copy_n(beta.data(), block.n, block.beta.data());
   std::copy_n(gradient.data(), block.n, block.gradient.data());
@@ -332,7 +332,7 @@ void bind_internal(py::module_& m) {
                                    const Array<double>& gradient, const Array<double>& lower,
                                    const Array<double>& upper, const Array<T>& row_i,
                                    const Array<T>& row_j, double delta) {
-      BlockVariables block = block_of(beta, gradient, lower, upper);
+      dual::BlockVariables block = block_of(beta, gradient, lower, upper);
       const simd::Violation v =
           simd::real_table<T>(simd::table_named(target))
               .update_pair(block.step_view({0, block.n}), row_i.data(), row_j.data(), delta);
@@ -346,7 +346,7 @@ void bind_internal(py::module_& m) {
                                      const Array<double>& upper, const Array<T>& diagonal,
                                      const Array<T>& row_i, index_t i, double up, double low,
                                      index_t n) {
-      BlockVariables block = block_of(beta, gradient, lower, upper);
+      dual::BlockVariables block = block_of(beta, gradient, lower, upper);
       return simd::real_table<T>(simd::table_named(target))
           .select_second(block.step_view({0, n}), diagonal.data(), row_i.data(), i, {i, up, low});
     });
@@ -357,7 +357,7 @@ void bind_internal(py::module_& m) {
   internal.def(
       "cholesky_solve",
       [](const Array<double>& A, const std::vector<double>& b, double ridge) -> py::object {
-        Cholesky cholesky;
+        optim::Cholesky cholesky;
         if (!cholesky.factor(A.data(), A.shape(0), A.shape(1), ridge)) return py::none();
         std::vector<double> x = b;
         cholesky.solve(x);

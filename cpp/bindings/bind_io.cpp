@@ -1,7 +1,7 @@
 #include "bindings/arrays.hpp"
 #include "bindings/control.hpp"
-#include "model/model_io.hpp"
-#include "model/svmlight_io.hpp"
+#include "maxmargin/model/model_io.hpp"
+#include "maxmargin/model/svmlight_io.hpp"
 
 #include <optional>
 #include <string>

@@ -1,7 +1,7 @@
 #include "bindings/arrays.hpp"
 #include "bindings/control.hpp"
 #include "bindings/pybind.hpp"
-#include "svm/linear.hpp"
+#include "maxmargin/svm/linear.hpp"
 
 #include <algorithm>
 #include <string>
@@ -10,24 +10,24 @@
 namespace maxmargin::bindings {
 namespace {
 
-LinearLoss loss_named(const std::string& name) {
-  if (name == "hinge") return LinearLoss::hinge;
-  if (name == "squared_hinge") return LinearLoss::squared_hinge;
-  if (name == "epsilon_insensitive") return LinearLoss::epsilon_insensitive;
+linear::LinearLoss loss_named(const std::string& name) {
+  if (name == "hinge") return linear::LinearLoss::hinge;
+  if (name == "squared_hinge") return linear::LinearLoss::squared_hinge;
+  if (name == "epsilon_insensitive") return linear::LinearLoss::epsilon_insensitive;
   require(name == "squared_epsilon_insensitive", "unknown loss '" + name + "'");
-  return LinearLoss::squared_epsilon_insensitive;
+  return linear::LinearLoss::squared_epsilon_insensitive;
 }
 
 LinearFormulation linear_formulation(const std::string& loss, const std::string& penalty,
                                      double epsilon, double intercept_scaling) {
   require(penalty == "l1" || penalty == "l2", "unknown penalty '" + penalty + "'");
-  return {loss_named(loss), penalty == "l1" ? Penalty::l1 : Penalty::l2, epsilon,
+  return {loss_named(loss), penalty == "l1" ? linear::Penalty::l1 : linear::Penalty::l2, epsilon,
           intercept_scaling};
 }
 
-LinearOptions linear_options(double tol, index_t max_iter, double time_limit, std::uint64_t seed,
-                             int n_threads) {
-  LinearOptions options;
+linear::LinearOptions linear_options(double tol, index_t max_iter, double time_limit,
+                                     std::uint64_t seed, int n_threads) {
+  linear::LinearOptions options;
   options.tol = tol;
   options.max_iter = max_iter;
   options.time_limit = time_limit;
@@ -55,13 +55,13 @@ template <class Solution> py::dict outcomes(const std::vector<Solution>& machine
   return d;
 }
 
-void append(const LinearSeparator& separator, AlignedVector<double>& coef,
+void append(const linear::LinearSeparator& separator, AlignedVector<double>& coef,
             std::vector<double>& intercept) {
   coef.insert(coef.end(), separator.w.begin(), separator.w.end());
   intercept.push_back(separator.b);
 }
 
-py::dict to_dict(std::vector<LinearSolution> machines, index_t n_features) {
+py::dict to_dict(std::vector<linear::LinearSolution> machines, index_t n_features) {
   py::dict d = outcomes(machines);
   AlignedVector<double> coef;
   std::vector<double> intercept;
@@ -70,20 +70,22 @@ py::dict to_dict(std::vector<LinearSolution> machines, index_t n_features) {
     intercept.push_back(machines.front().separator.b);
   } else {
     coef.reserve(machines.size() * static_cast<std::size_t>(n_features));
-    for (const LinearSolution& machine : machines) append(machine.separator, coef, intercept);
+    for (const linear::LinearSolution& machine : machines)
+      append(machine.separator, coef, intercept);
   }
   d["coef"] = to_numpy(std::move(coef), {static_cast<py::ssize_t>(machines.size()), n_features});
   d["intercept"] = to_numpy(std::move(intercept));
   return d;
 }
 
-py::dict to_dict(const std::vector<JointSolution>& machines, index_t n_classes,
+py::dict to_dict(const std::vector<linear::JointSolution>& machines, index_t n_classes,
                  index_t n_features) {
   AlignedVector<double> coef;
   std::vector<double> intercept;
   coef.reserve(machines.size() * static_cast<std::size_t>(n_classes * n_features));
-  for (const JointSolution& machine : machines)
-    for (const LinearSeparator& separator : machine.separators) append(separator, coef, intercept);
+  for (const linear::JointSolution& machine : machines)
+    for (const linear::LinearSeparator& separator : machine.separators)
+      append(separator, coef, intercept);
   const auto n_machines = static_cast<py::ssize_t>(machines.size());
   py::dict d = outcomes(machines);
   d["coef"] = to_numpy(std::move(coef), {n_machines, n_classes, n_features});
@@ -92,11 +94,11 @@ py::dict to_dict(const std::vector<JointSolution>& machines, index_t n_classes,
 }
 
 py::dict train(const py::object& X, index_t n_tasks, const Array<double>& C,
-               const LinearFormulation& formulation, const LinearOptions& options,
+               const LinearFormulation& formulation, const linear::LinearOptions& options,
                const py::object& callback, const std::function<LinearTask(index_t)>& make) {
   const MatrixView view = matrix_view(X);
   Control control(python_hook(callback));
-  std::vector<LinearSolution> machines;
+  std::vector<linear::LinearSolution> machines;
   {
     const WithoutGil nogil;
     machines = train_linear(view, n_tasks, make, span_of(C), formulation, options, control);
@@ -109,7 +111,7 @@ py::dict linear_svc_fit(const py::object& X, const Array<std::int64_t>& y,
                         const Array<double>& weight, const Array<std::int64_t>& positive,
                         const Array<double>& factors, const Array<std::int64_t>& fold_of,
                         const Array<std::int64_t>& folds, const Array<double>& C,
-                        const LinearFormulation& formulation, const LinearOptions& options,
+                        const LinearFormulation& formulation, const linear::LinearOptions& options,
                         const py::object& callback) {
   const index_t n = n_rows(matrix_view(X)), n_positive = positive.size();
   require(y.size() == n && weight.size() == n && fold_of.size() == n,
@@ -136,7 +138,7 @@ py::dict linear_svc_fit(const py::object& X, const Array<std::int64_t>& y,
 py::dict joint_svc_fit(const py::object& X, const Array<std::int64_t>& y, index_t n_classes,
                        const Array<double>& weight, const Array<std::int64_t>& fold_of,
                        const Array<std::int64_t>& folds, const Array<double>& C,
-                       const LinearFormulation& formulation, const LinearOptions& options,
+                       const LinearFormulation& formulation, const linear::LinearOptions& options,
                        const py::object& callback) {
   const MatrixView view = matrix_view(X);
   const index_t n = n_rows(view);
@@ -152,7 +154,7 @@ py::dict joint_svc_fit(const py::object& X, const Array<std::int64_t>& y, index_
     return factors;
   };
   Control control(python_hook(callback));
-  std::vector<JointSolution> machines;
+  std::vector<linear::JointSolution> machines;
   {
     const WithoutGil nogil;
     machines = train_joint(view, span_of(y), n_classes, folds.size(), make, span_of(C),
@@ -163,7 +165,7 @@ py::dict joint_svc_fit(const py::object& X, const Array<std::int64_t>& y, index_
 
 py::dict linear_svr_fit(const py::object& X, const Array<double>& targets,
                         const Array<double>& weight, const Array<double>& C,
-                        const LinearFormulation& formulation, const LinearOptions& options,
+                        const LinearFormulation& formulation, const linear::LinearOptions& options,
                         const py::object& callback) {
   const index_t n = n_rows(matrix_view(X));
   require(targets.size() == n && weight.size() == n,
@@ -178,12 +180,12 @@ py::dict linear_svr_fit(const py::object& X, const Array<double>& targets,
 
 void bind_linear(py::module_& m) {
   py::class_<LinearFormulation>(m, "LinearFormulation",
-                                "What a linear machine minimises; solver/linear_problem.hpp.")
+                                "What a linear machine minimises; linear/linear_problem.hpp.")
       .def(py::init(&linear_formulation), py::kw_only(), py::arg("loss"), py::arg("penalty") = "l2",
            py::arg("epsilon") = 0.0, py::arg("intercept_scaling") = 1.0);
 
-  py::class_<LinearOptions>(m, "LinearOptions",
-                            "How a linear machine is trained; solver/linear_problem.hpp.")
+  py::class_<linear::LinearOptions>(m, "LinearOptions",
+                                    "How a linear machine is trained; linear/linear_problem.hpp.")
       .def(py::init(&linear_options), py::kw_only(), py::arg("tol") = 1e-4,
            py::arg("max_iter") = -1,
            py::arg("time_limit") = std::numeric_limits<double>::infinity(), py::arg("seed") = 0,
@@ -200,7 +202,7 @@ void bind_linear(py::module_& m) {
         py::arg("weight"), py::arg("fold_of"), py::arg("folds"), py::arg("C"),
         py::arg("formulation"), py::arg("options"), py::arg("callback") = py::none(),
         "Train a linear machine of all classes together for every fold left out (-1: none) and C "
-        "(solver/crammer_singer.hpp); of the formulation, intercept_scaling counts.");
+        "(linear/crammer_singer.hpp); of the formulation, intercept_scaling counts.");
 
   m.def("linear_svr_fit", &linear_svr_fit, py::arg("X"), py::arg("targets"), py::arg("weight"),
         py::arg("C"), py::arg("formulation"), py::arg("options"), py::arg("callback") = py::none(),

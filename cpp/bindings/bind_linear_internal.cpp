@@ -1,15 +1,15 @@
 // The second-order solvers of linear machines, and the kernels of coded rows, for tests and
 // benchmarks.
-#include "base/parallel.hpp"
 #include "bindings/arrays.hpp"
 #include "bindings/control.hpp"
 #include "bindings/pybind.hpp"
-#include "simd/dispatch.hpp"
-#include "solver/interior_point.hpp"
-#include "solver/l1_newton.hpp"
-#include "solver/primal_newton.hpp"
-#include "solver/row_passes.hpp"
-#include "svm/linear.hpp"
+#include "maxmargin/base/parallel.hpp"
+#include "maxmargin/linear/interior_point.hpp"
+#include "maxmargin/linear/l1_newton.hpp"
+#include "maxmargin/linear/primal_newton.hpp"
+#include "maxmargin/linear/row_passes.hpp"
+#include "maxmargin/simd/dispatch.hpp"
+#include "maxmargin/svm/linear.hpp"
 
 #include <string>
 
@@ -17,31 +17,31 @@ namespace maxmargin::bindings {
 namespace {
 
 py::dict second_order_fit(const py::object& X, const Array<double>& y, const Array<double>& C,
-                          const LinearFormulation& formulation, LinearOptions options,
+                          const LinearFormulation& formulation, linear::LinearOptions options,
                           const Array<double>& start, const std::string& method,
                           const py::object& callback) {
   const MatrixView view = matrix_view(X);
   require(y.size() == n_rows(view) && C.size() == n_rows(view) &&
               (start.size() == 0 || start.size() == n_rows(view)),
           "y, C and start must have an element for every row of X");
-  const LinearProblem problem{view,
-                              span_of(y),
-                              span_of(C),
-                              formulation.loss,
-                              formulation.penalty,
-                              formulation.epsilon,
-                              formulation.intercept_scaling};
+  const linear::LinearProblem problem{view,
+                                      span_of(y),
+                                      span_of(C),
+                                      formulation.loss,
+                                      formulation.penalty,
+                                      formulation.epsilon,
+                                      formulation.intercept_scaling};
   options.start = span_of(start);
   Control control(python_hook(callback));
-  LinearSolution solution;
+  linear::LinearSolution solution;
   {
     const WithoutGil nogil;
-    if (problem.penalty == Penalty::l1)
-      solution = solve_l1_newton(problem, options, control);
+    if (problem.penalty == linear::Penalty::l1)
+      solution = linear::solve_l1_newton(problem, options, control);
     else if (method == "interior point")
-      solution = solve_interior_point(problem, options, control);
+      solution = linear::solve_interior_point(problem, options, control);
     else
-      solution = solve_primal_newton(problem, options, control);
+      solution = linear::solve_primal_newton(problem, options, control);
   }
   py::dict result;
   result["w"] = to_numpy(std::move(solution.separator.w));
@@ -60,7 +60,7 @@ py::tuple weighted_gram(const py::object& X, const Array<double>& weights, doubl
   const MatrixView view = matrix_view(X);
   require(weights.size() == n_rows(view), "weights must have an element for every row of X");
   Control control;
-  RowPasses passes(view, {feature, 0.0}, n_threads, control);
+  linear::RowPasses passes(view, {feature, 0.0}, n_threads, control);
   WeightedGram gram = passes.empty_gram();
   passes.run({.gram_weights = span_of(weights), .gram = &gram});
   std::vector<double> lower;

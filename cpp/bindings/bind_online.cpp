@@ -1,9 +1,9 @@
-#include "base/parallel.hpp"
 #include "bindings/arrays.hpp"
 #include "bindings/control.hpp"
 #include "bindings/mistakes.hpp"
 #include "bindings/pybind.hpp"
-#include "solver/subgradient.hpp"
+#include "maxmargin/base/parallel.hpp"
+#include "maxmargin/online/subgradient.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -16,19 +16,19 @@ constexpr index_t kFewPasses = 10; // that training takes, if it takes few
 
 // All of an OnlineProblem and OnlineOptions but the data.
 struct Settings {
-  MarginLoss loss;
-  LinearPenalty penalty;
+  online::MarginLoss loss;
+  online::LinearPenalty penalty;
   bool fit_intercept = true;
-  OnlineOptions options;
+  online::OnlineOptions options;
   int threads = 0;
 };
 
-StepSize::Rule rule_named(const std::string& name) {
-  if (name == "constant") return StepSize::Rule::constant;
-  if (name == "adaptive") return StepSize::Rule::adaptive;
-  if (name == "inverse_time") return StepSize::Rule::inverse_time;
+online::StepSize::Rule rule_named(const std::string& name) {
+  if (name == "constant") return online::StepSize::Rule::constant;
+  if (name == "adaptive") return online::StepSize::Rule::adaptive;
+  if (name == "inverse_time") return online::StepSize::Rule::inverse_time;
   require(name == "power", "rule must be 'constant', 'adaptive', 'inverse_time' or 'power'");
-  return StepSize::Rule::power;
+  return online::StepSize::Rule::power;
 }
 
 Settings make_settings(double margin, bool is_squared, double l2, double l1, bool fit_intercept,
@@ -85,19 +85,21 @@ void require_codes(const Examples& examples) {
 }
 
 // Problem p; `signs` is to hold its labels.
-OnlineProblem problem_of(const MatrixView& X, const Examples& examples, const Settings& settings,
-                         index_t p, std::vector<std::int8_t>& signs) {
-  OnlineProblem problem{X,
-                        ClassLabels{span_of(examples.y), span_of(examples.class_weight)},
-                        span_of(examples.weight),
-                        span_of(examples.validation_weight),
-                        settings.loss,
-                        settings.penalty,
-                        settings.fit_intercept};
+online::OnlineProblem problem_of(const MatrixView& X, const Examples& examples,
+                                 const Settings& settings, index_t p,
+                                 std::vector<std::int8_t>& signs) {
+  online::OnlineProblem problem{
+      X,
+      online::ClassLabels{span_of(examples.y), span_of(examples.class_weight)},
+      span_of(examples.weight),
+      span_of(examples.validation_weight),
+      settings.loss,
+      settings.penalty,
+      settings.fit_intercept};
   if (examples.positive.size() == 0) return problem;
   signs = signs_of(span_of(examples.y), examples.positive.data()[p]);
   const double* by_label = examples.class_weight.data() + 2 * p;
-  problem.labels = BinaryLabels{signs, by_label[0], by_label[1]};
+  problem.labels = online::BinaryLabels{signs, by_label[0], by_label[1]};
   return problem;
 }
 
@@ -155,9 +157,10 @@ py::dict to_dict(States&& states, index_t d) {
   return result;
 }
 
-template <class T, class Get> py::list arrays_of(std::vector<OnlineFit>& fits, const Get& get) {
+template <class T, class Get>
+py::list arrays_of(std::vector<online::OnlineFit>& fits, const Get& get) {
   py::list arrays;
-  for (OnlineFit& fit : fits) arrays.append(to_numpy<T>(std::move(get(fit))));
+  for (online::OnlineFit& fit : fits) arrays.append(to_numpy<T>(std::move(get(fit))));
   return arrays;
 }
 
@@ -175,29 +178,29 @@ py::dict online_fit(const py::object& X, const Array<std::int64_t>& y, const Arr
   States states = states_of(start, n_problems, k, d);
   Control control(python_hook(callback));
   const index_t passes = std::min(settings.options.passes.max_iter, kFewPasses);
-  std::vector<OnlineFit> fits(static_cast<std::size_t>(n_problems));
+  std::vector<online::OnlineFit> fits(static_cast<std::size_t>(n_problems));
   {
     const WithoutGil nogil;
     parallel_for(n_problems, threads_for(view, n_problems, passes, settings), [&](index_t p, int) {
       std::vector<std::int8_t> signs;
-      OnlineProblem problem = problem_of(view, examples, settings, p, signs);
+      online::OnlineProblem problem = problem_of(view, examples, settings, p, signs);
       problem.coded = coded;
-      fits[p] = train_online(problem, settings.options,
-                             {part_of(states.w, p, k * d), part_of(states.b, p, k),
-                              part_of(states.average_w, p, k * d), part_of(states.average_b, p, k),
-                              states.n_steps[p], states.n_averaged[p],
-                              part_of(states.lost, p, k * d), states.due[p]},
-                             control);
+      fits[p] = online::train_online(
+          problem, settings.options,
+          {part_of(states.w, p, k * d), part_of(states.b, p, k),
+           part_of(states.average_w, p, k * d), part_of(states.average_b, p, k), states.n_steps[p],
+           states.n_averaged[p], part_of(states.lost, p, k * d), states.due[p]},
+          control);
     });
   }
   const bool averages = settings.options.average_from > 0;
   states.average_w.resize(averages ? states.w.size() : 0);
   states.average_b.resize(averages ? states.b.size() : 0);
   states.lost.resize(settings.penalty.l1 > 0.0 ? states.w.size() : 0);
-  std::vector<MistakeRecord> records;
+  std::vector<optim::MistakeRecord> records;
   std::vector<bool> is_stalled;
   for (index_t p = 0; p < n_problems; ++p) {
-    const OnlineState& state = fits[p].state;
+    const online::OnlineState& state = fits[p].state;
     put_part(states.w, p, state.w);
     put_part(states.b, p, state.b);
     put_part(states.average_w, p, state.average_w);
@@ -216,9 +219,9 @@ py::dict online_fit(const py::object& X, const Array<std::int64_t>& y, const Arr
   result["measure"] = to_numpy(measures_of(records));
   result["mistakes_per_pass"] = mistakes_per_pass(records);
   result["update_rows"] =
-      arrays_of<index_t>(fits, [](OnlineFit& fit) -> auto& { return fit.update_rows; });
+      arrays_of<index_t>(fits, [](online::OnlineFit& fit) -> auto& { return fit.update_rows; });
   result["update_steps"] =
-      arrays_of<index_t>(fits, [](OnlineFit& fit) -> auto& { return fit.update_steps; });
+      arrays_of<index_t>(fits, [](online::OnlineFit& fit) -> auto& { return fit.update_steps; });
   return result;
 }
 
@@ -237,7 +240,7 @@ CodedRows coded_rows(const py::object& X, int n_threads) {
 }
 
 bool may_code(const py::object& X, const Settings& settings) {
-  return pays_to_code(matrix_view(X), settings.penalty, settings.options);
+  return online::pays_to_code(matrix_view(X), settings.penalty, settings.options);
 }
 
 py::array_t<double> objectives(const py::object& X, const Array<std::int64_t>& y,
@@ -257,11 +260,11 @@ py::array_t<double> objectives(const py::object& X, const Array<std::int64_t>& y
     const WithoutGil nogil;
     parallel_for(n_problems, threads_for(view, n_problems, 1, settings), [&](index_t p, int) {
       std::vector<std::int8_t> signs;
-      const OnlineProblem problem = problem_of(view, examples, settings, p, signs);
+      const online::OnlineProblem problem = problem_of(view, examples, settings, p, signs);
       const double* w = coef.data() + p * k * d;
       const double* b = intercept.data() + p * k;
-      values[p] = online_objective(problem, {w, w + k * d}, {b, b + k}, settings.options.is_mapped,
-                                   control);
+      values[p] = online::online_objective(problem, {w, w + k * d}, {b, b + k},
+                                           settings.options.is_mapped, control);
     });
   }
   return to_numpy(std::move(values));
@@ -271,7 +274,7 @@ py::array_t<double> objectives(const py::object& X, const Array<std::int64_t>& y
 
 void bind_online(py::module_& m) {
   py::class_<Settings>(m, "OnlineSettings",
-                       "How linear functions are trained; solver/subgradient.hpp.")
+                       "How linear functions are trained; online/subgradient.hpp.")
       .def(py::init(&make_settings), py::kw_only(), py::arg("margin") = 0.0,
            py::arg("is_squared") = false, py::arg("l2") = 0.0, py::arg("l1") = 0.0,
            py::arg("fit_intercept") = true, py::arg("max_iter") = 1000, py::arg("tol") = py::none(),
@@ -293,7 +296,7 @@ void bind_online(py::module_& m) {
         py::arg("start"), py::arg("settings"), py::arg("callback") = py::none(),
         py::arg("coded") = py::none(),
         "Train one linear function for each positive class against the rest, or, where positive "
-        "is empty, one for each class together (solver/subgradient.hpp), from the state `start`.");
+        "is empty, one for each class together (online/subgradient.hpp), from the state `start`.");
   m.def("online_objective", &objectives, py::arg("X"), py::arg("y"), py::arg("weight"),
         py::arg("class_weight"), py::arg("positive"), py::arg("coef"), py::arg("intercept"),
         py::arg("settings"), "The objective of every problem of online_fit at given weights.");

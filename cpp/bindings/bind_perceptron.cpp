@@ -1,10 +1,10 @@
-#include "base/parallel.hpp"
 #include "bindings/arrays.hpp"
 #include "bindings/control.hpp"
 #include "bindings/mistakes.hpp"
 #include "bindings/pybind.hpp"
-#include "kernel/packed_samples.hpp"
-#include "solver/kernel_perceptron.hpp"
+#include "maxmargin/base/parallel.hpp"
+#include "maxmargin/kernel/packed_samples.hpp"
+#include "maxmargin/perceptron/kernel_perceptron.hpp"
 
 #include <map>
 #include <optional>
@@ -13,16 +13,16 @@
 namespace maxmargin::bindings {
 namespace {
 
-Budget budget_of(const std::string& policy, std::optional<index_t> size, double eta) {
-  const std::map<std::string, Budget::Policy> policies = {
-      {"random", Budget::Policy::random},
-      {"forgetron", Budget::Policy::forgetron},
-      {"projectron", Budget::Policy::projectron}};
+perceptron::Budget budget_of(const std::string& policy, std::optional<index_t> size, double eta) {
+  const std::map<std::string, perceptron::Budget::Policy> policies = {
+      {"random", perceptron::Budget::Policy::random},
+      {"forgetron", perceptron::Budget::Policy::forgetron},
+      {"projectron", perceptron::Budget::Policy::projectron}};
   const auto found = policies.find(policy);
   require(found != policies.end(), "unknown budget policy " + policy);
-  const bool is_limited = size || found->second == Budget::Policy::projectron;
-  return {is_limited ? found->second : Budget::Policy::none, size.value_or(Budget::kUnlimited),
-          eta};
+  const bool is_limited = size || found->second == perceptron::Budget::Policy::projectron;
+  return {is_limited ? found->second : perceptron::Budget::Policy::none,
+          size.value_or(perceptron::Budget::kUnlimited), eta};
 }
 
 py::dict kernel_perceptron_fit(const py::object& X, const Array<std::int64_t>& y,
@@ -34,19 +34,19 @@ py::dict kernel_perceptron_fit(const py::object& X, const Array<std::int64_t>& y
                                int n_threads, const py::object& callback) {
   const MatrixView view = matrix_view(X);
   require(y.size() == n_rows(view) && y.size() > 0, "y must have one element for every row of X");
-  const KernelPerceptronOptions options{
+  const perceptron::KernelPerceptronOptions options{
       {.max_iter = max_iter, .tol = tol, .shuffle = shuffle, .seed = seed},
       offset,
       average,
       budget_of(budget_policy, budget, eta),
       cache_bytes,
       thread_count(n_threads)};
-  const MistakeRule rule{span_of(y), span_of(positive), is_joint};
+  const perceptron::MistakeRule rule{span_of(y), span_of(positive), is_joint};
   Control control(python_hook(callback));
-  KernelPerceptronFit fit;
+  perceptron::KernelPerceptronFit fit;
   {
     const WithoutGil nogil;
-    fit = train_kernel_perceptron(PackingPlan(view, kernel), rule, options, control);
+    fit = perceptron::train_kernel_perceptron(PackingPlan(view, kernel), rule, options, control);
   }
   py::dict result;
   result["alpha"] = to_numpy(std::move(fit.alpha), {rule.n_problems(), y.size()});
@@ -69,7 +69,7 @@ void bind_perceptron(py::module_& m) {
         py::arg("cache_bytes") = std::size_t{200} << 20, py::arg("n_threads") = 0,
         py::arg("callback") = py::none(),
         "Train a kernel perceptron: one output for each positive class against the rest, or, if "
-        "is_joint, for each class (solver/kernel_perceptron.hpp).");
+        "is_joint, for each class (perceptron/kernel_perceptron.hpp).");
 }
 
 } // namespace maxmargin::bindings

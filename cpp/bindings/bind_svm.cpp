@@ -1,13 +1,13 @@
-#include "base/parallel.hpp"
 #include "bindings/arrays.hpp"
 #include "bindings/control.hpp"
 #include "bindings/pybind.hpp"
-#include "kernel/cross_kernel.hpp"
-#include "kernel/kernel_function.hpp"
-#include "model/decision.hpp"
-#include "svm/one_class.hpp"
-#include "svm/one_vs_one.hpp"
-#include "svm/svr.hpp"
+#include "maxmargin/base/parallel.hpp"
+#include "maxmargin/kernel/cross_kernel.hpp"
+#include "maxmargin/kernel/kernel_function.hpp"
+#include "maxmargin/model/decision.hpp"
+#include "maxmargin/svm/one_class.hpp"
+#include "maxmargin/svm/one_vs_one.hpp"
+#include "maxmargin/svm/svr.hpp"
 
 namespace maxmargin::bindings {
 namespace {

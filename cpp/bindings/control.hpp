@@ -1,9 +1,9 @@
 #pragma once
 
-#include "base/control.hpp"
 #include "bindings/gil.hpp"
 #include "bindings/main_thread_interrupt.hpp"
 #include "bindings/pybind.hpp"
+#include "maxmargin/base/control.hpp"
 
 namespace maxmargin::bindings {
 

@@ -2,7 +2,7 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/pybind.hpp"
-#include "solver/mistake_passes.hpp"
+#include "maxmargin/optim/mistake_passes.hpp"
 
 #include <algorithm>
 #include <span>
@@ -12,23 +12,23 @@
 
 namespace maxmargin::bindings {
 
-inline py::list mistakes_per_pass(std::vector<MistakeRecord>& records) {
+inline py::list mistakes_per_pass(std::vector<optim::MistakeRecord>& records) {
   py::list arrays;
-  for (MistakeRecord& record : records)
+  for (optim::MistakeRecord& record : records)
     arrays.append(to_numpy(std::move(record.mistakes_per_pass)));
   return arrays;
 }
 
-inline std::vector<bool> separated(const std::vector<MistakeRecord>& records) {
+inline std::vector<bool> separated(const std::vector<optim::MistakeRecord>& records) {
   std::vector<bool> flags;
-  for (const MistakeRecord& record : records) flags.push_back(record.is_separated);
+  for (const optim::MistakeRecord& record : records) flags.push_back(record.is_separated);
   return flags;
 }
 
 // What is to fall, per example of the last pass.
-inline std::vector<double> measures_of(const std::vector<MistakeRecord>& records) {
+inline std::vector<double> measures_of(const std::vector<optim::MistakeRecord>& records) {
   std::vector<double> measures;
-  for (const MistakeRecord& record : records) measures.push_back(record.measure);
+  for (const optim::MistakeRecord& record : records) measures.push_back(record.measure);
   return measures;
 }
 

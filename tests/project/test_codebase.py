@@ -7,13 +7,12 @@ the end can show each one a violation.
 from __future__ import annotations
 
 import importlib.metadata
-import os
 import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 import pytest
 
@@ -22,24 +21,25 @@ from support.repository import ROOT
 
 MAX_LINES = 400
 
-# What a file of each layer may include besides its own layer.
-LAYERS = {
-    "base": set(),
-    "simd": {"base"},
-    "data": {"base", "simd"},
-    "kernel": {"base", "simd", "data"},
-    "solver": {"base", "simd", "data", "kernel"},
-    "model": {"base", "simd", "data", "kernel"},
-    "svm": {"base", "simd", "data", "kernel", "solver", "model"},
-    "bindings": {"base", "simd", "data", "kernel", "solver", "model", "svm"},
-}
+# A file may include those of its own layer and of the columns before it.
+WINGS = {"dual", "linear", "online", "perceptron"}
+COLUMNS = [
+    {"base"},
+    {"simd"},
+    {"data"},
+    {"kernel", "optim"},
+    WINGS | {"model"},
+    {"svm"},
+    {"bindings"},
+]
+LAYERS = {layer: set().union(*COLUMNS[:i]) for i, column in enumerate(COLUMNS) for layer in column}
 TOP_LEVEL = {
     *("cpp", "python", "tests", "bench", "docs", ".ci"),
     *("CMakeLists.txt", "CMakePresets.json", "pyproject.toml"),
     *("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE"),
     *(".clang-format", ".clang-tidy", ".gitattributes", ".gitignore", ".pre-commit-config.yaml"),
 }
-THREAD_HOME = "cpp/base/thread_pool.cpp"
+THREAD_HOME = "cpp/maxmargin/base/thread_pool.cpp"
 THREAD_STARTS = re.compile(
     r"#\s*pragma\s+omp|_Pragma\s*\(|<omp\.h>|\bomp_\w+\s*\(|\bpthread_create\b"
     r"|\bstd::(?:jthread|async)\b|\bstd::thread\b(?!::)|<execution>"
@@ -82,8 +82,12 @@ def includes(text: str) -> list[str]:
     return re.findall(r'^\s*#\s*include\s*(["<][^">]+[">])', code, flags=re.MULTILINE)
 
 
+def layer_of(path: str) -> str:
+    return path.removeprefix("cpp/").removeprefix("maxmargin/").split("/")[0]
+
+
 def layer_problems(path: str, text: str) -> list[str]:
-    layer = PurePosixPath(path).parts[1]
+    layer = layer_of(path)
     if layer not in LAYERS:
         return [f"{path}: {layer} is not a layer"]
     problems = []
@@ -91,9 +95,18 @@ def layer_problems(path: str, text: str) -> list[str]:
         file = name[1:-1]
         if layer != "bindings" and re.match(r"pybind11/|Python\.h$|numpy/", file):
             problems.append(f"{path}: {file} may be included in cpp/bindings only")
-        if name.startswith('"') and file.split("/")[0] not in LAYERS[layer] | {layer}:
+        if name.startswith('"') and layer_of(f"cpp/{file}") not in LAYERS[layer] | {layer}:
             problems.append(f"{path}: {layer} may not include {file}")
+        elif name.startswith('"') and not file.startswith(("maxmargin/", "bindings/")):
+            problems.append(f"{path}: {file} is not under a prefix of ours")
     return problems
+
+
+def namespace_problems(path: str, text: str) -> list[str]:
+    layer = layer_of(path)
+    if layer not in WINGS | {"optim"} or f"namespace maxmargin::{layer} {{" in text:
+        return []
+    return [f"{path}: not in the namespace maxmargin::{layer}"]
 
 
 def thread_problems(path: str, text: str) -> list[str]:
@@ -109,18 +122,20 @@ def output_problems(path: str, text: str) -> list[str]:
 
 
 def isa_problems(files: Mapping[str, str]) -> list[str]:
-    """An ISA file sees, directly or not, cpp/simd, base/types.hpp and headers without code.
+    """An ISA file sees, directly or not, simd, base/types.hpp and headers without code.
 
     What immintrin.h has is always inlined: no object ever holds a copy of it.
     """
-    waiting = [path for path in files if path.startswith("cpp/simd/isa_")]
+    waiting = [path for path in files if path.startswith("cpp/maxmargin/simd/isa_")]
     seen = set(waiting)
     problems = []
     while waiting:
         path = waiting.pop()
         for name in includes(files[path]):
             included = "cpp/" + name[1:-1]
-            if included in files and (name.startswith('"simd/') or name == '"base/types.hpp"'):
+            if included in files and (
+                name.startswith('"maxmargin/simd/') or name == '"maxmargin/base/types.hpp"'
+            ):
                 if included not in seen:
                     seen.add(included)
                     waiting.append(included)
@@ -145,28 +160,6 @@ def text_problems(path: str, text: str) -> list[str]:
 def top_level_problems(paths: Iterable[str]) -> list[str]:
     entries = {path.split("/")[0] for path in paths}
     return [f"{entry}: has no place at the top level" for entry in sorted(entries - TOP_LEVEL)]
-
-
-def weak_symbols(nm_output: str) -> list[str]:
-    """Symbols that the linker may merge with those of another object, but for a data reference."""
-    weak = [line for line in nm_output.splitlines() if re.search(r" [WwVvu] ", line)]
-    return [line for line in weak if "DW.ref.__gxx_personality" not in line]
-
-
-def isa_flags(cmake: str) -> dict[str, list[str]]:
-    """The COMPILE_OPTIONS of every simd/isa_*.cpp in the text of cpp/CMakeLists.txt."""
-    variables: dict[str, str] = {}
-    flags: dict[str, list[str]] = {}
-    for command, body in re.findall(r"^\s*(\w+)\(([^()]*(?:\([^()]*\)[^()]*)*)\)", cmake, re.M):
-        words = re.findall(r'"[^"]*"|\S+', body)
-        if command == "set":
-            variables[words[0]] = ";".join(words[1:])
-        elif command == "set_source_files_properties" and "COMPILE_OPTIONS" in words:
-            options = words[words.index("COMPILE_OPTIONS") + 1].strip('"')
-            options = re.sub(r"\$\{(\w+)\}", lambda m: variables.get(m.group(1), ""), options)
-            for file in words[: words.index("PROPERTIES")]:
-                flags[file] = [option for option in options.split(";") if option]
-    return flags
 
 
 # --- the code base -----------------------------------------------------------------------------
@@ -202,10 +195,12 @@ def assert_none(problems: Iterable[str]) -> None:
 
 def test_files_are_found() -> None:
     assert THREAD_HOME in cpp_texts()
-    assert {path.split("/")[1] for path in cpp_texts()} <= set(LAYERS)
+    assert {layer_of(path) for path in cpp_texts()} <= set(LAYERS)
 
 
-@pytest.mark.parametrize("rule", [layer_problems, thread_problems, output_problems])
+@pytest.mark.parametrize(
+    "rule", [layer_problems, namespace_problems, thread_problems, output_problems]
+)
 def test_cpp(rule) -> None:
     assert_none(problem for file in cpp_texts().items() for problem in rule(*file))
 
@@ -242,24 +237,6 @@ def test_version_has_one_home() -> None:
     assert [path for path, text in code.items() if f'"{version}"' in text] == []
 
 
-@pytest.mark.parametrize("target", ["baseline", "avx2", "avx512"])
-def test_isa_object_has_no_weak_symbols(target: str, tmp_path: Path) -> None:
-    compiler = next(filter(None, map(shutil.which, [os.environ.get("CXX", ""), "c++", "g++"])), "")
-    if not sys.platform.startswith("linux") or not compiler or not shutil.which("nm"):
-        pytest.skip("needs Linux, a C++ compiler and nm")
-    if target != "baseline" and os.uname().machine != "x86_64":
-        pytest.skip(f"{target} is a target of x86-64")
-    source = f"simd/isa_{target}.cpp"
-    flags = isa_flags((ROOT / "cpp/CMakeLists.txt").read_text(encoding="utf-8"))[source]
-    # Without optimisation, which only takes inline functions away.
-    command = [compiler, "-std=c++20", "-w", "-I.", *flags, "-O0", "-c", source]
-    object_file = tmp_path / "isa.o"
-    subprocess.run([*command, "-o", str(object_file)], cwd=ROOT / "cpp", check=True)
-    listing = subprocess.run(["nm", "-C", object_file], check=True, capture_output=True, text=True)
-    assert listing.stdout.strip() != ""
-    assert_none(weak_symbols(listing.stdout))
-
-
 @pytest.mark.parametrize(
     "command",
     ["ruff check", "ruff format --check", "mypy", "clang-format --dry-run -Werror"],
@@ -286,30 +263,35 @@ def test_lint(command: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "line"),
+    ("layer", "line"),
     [
-        ("cpp/base/a.hpp", '#include "data/views.hpp"'),
-        ("cpp/data/a.hpp", '#include "kernel/row_cache.hpp"'),
-        ("cpp/simd/a.hpp", '#  include "data/views.hpp"'),
-        ("cpp/kernel/a.cpp", '#include "solver/smo.hpp"'),
-        ("cpp/solver/a.cpp", '#include "model/model.hpp"'),
-        ("cpp/model/a.cpp", '#include "solver/smo.hpp"'),
-        ("cpp/model/a.cpp", '#include "svm/c_svc.hpp"'),
-        ("cpp/svm/a.cpp", '#include "bindings/arrays.hpp"'),
-        ("cpp/svm/a.cpp", '#include "views.hpp"'),
-        ("cpp/svm/a.cpp", "#include <pybind11/numpy.h>"),
-        ("cpp/base/a.cpp", "#include <Python.h>"),
-        ("cpp/newroom/a.cpp", "int x;"),
+        ("base", '#include "maxmargin/data/views.hpp"'),
+        ("data", '#include "maxmargin/kernel/row_cache.hpp"'),
+        ("simd", '#  include "maxmargin/data/views.hpp"'),
+        ("kernel", '#include "maxmargin/dual/smo.hpp"'),
+        ("linear", '#include "maxmargin/dual/smo.hpp"'),
+        ("model", '#include "maxmargin/svm/c_svc.hpp"'),
+        ("svm", '#include "bindings/arrays.hpp"'),
+        ("svm", '#include "views.hpp"'),
+        ("svm", "#include <pybind11/numpy.h>"),
+        ("base", "#include <Python.h>"),
+        ("newroom", "int x;"),
     ],
 )
-def test_layer_rule(path: str, line: str) -> None:
-    assert len(layer_problems(path, f"#pragma once\n{line}\n")) == 1
+def test_layer_rule(layer: str, line: str) -> None:
+    assert len(layer_problems(f"cpp/maxmargin/{layer}/a.hpp", f"#pragma once\n{line}\n")) == 1
 
 
 def test_layer_rule_allows_what_is_below_and_what_is_a_comment() -> None:
-    below = '#include "kernel/row_cache.hpp"\n#include <vector>\n// #include "svm/c_svc.hpp"\n'
-    assert layer_problems("cpp/solver/a.cpp", below) == []
+    below = '#include "maxmargin/kernel/row_cache.hpp"\n// #include "maxmargin/svm/c_svc.hpp"\n'
+    assert layer_problems("cpp/maxmargin/dual/a.cpp", below) == []
     assert layer_problems("cpp/bindings/a.cpp", "#include <pybind11/numpy.h>\n") == []
+
+
+def test_namespace_rule() -> None:
+    assert namespace_problems("cpp/maxmargin/dual/a.cpp", "namespace maxmargin::dual {\n}") == []
+    assert len(namespace_problems("cpp/maxmargin/dual/a.cpp", "namespace maxmargin {\n}")) == 1
+    assert namespace_problems("cpp/maxmargin/svm/a.cpp", "namespace maxmargin {\n}") == []
 
 
 @pytest.mark.parametrize(
@@ -318,9 +300,9 @@ def test_layer_rule_allows_what_is_below_and_what_is_a_comment() -> None:
      "auto x = std::async(f);", "std::jthread t;", "int n = omp_get_max_threads();"],
 )  # fmt: skip
 def test_thread_rule(line: str) -> None:
-    assert len(thread_problems("cpp/solver/a.cpp", f"int x;\n{line}\n")) == 1
+    assert len(thread_problems("cpp/maxmargin/dual/a.cpp", f"int x;\n{line}\n")) == 1
     assert thread_problems(THREAD_HOME, line) == []
-    assert thread_problems("cpp/solver/a.cpp", f"std::thread::id owner;  // {line}") == []
+    assert thread_problems("cpp/maxmargin/dual/a.cpp", f"std::thread::id owner;  // {line}") == []
 
 
 @pytest.mark.parametrize(
@@ -329,18 +311,20 @@ def test_thread_rule(line: str) -> None:
      'fprintf(stderr, "x");', "puts(x);", "std::terminate();", 'std::println("x");'],
 )  # fmt: skip
 def test_output_rule(line: str) -> None:
-    assert len(output_problems("cpp/base/a.cpp", f"/* fine */\n{line}\n")) == 1
+    assert len(output_problems("cpp/maxmargin/base/a.cpp", f"/* fine */\n{line}\n")) == 1
     harmless = f'std::snprintf(text, n, "exit(1)");  // {line}\nassert(x);\nstatic_assert(true);\n'
-    assert output_problems("cpp/base/a.cpp", harmless) == []
+    assert output_problems("cpp/maxmargin/base/a.cpp", harmless) == []
 
 
 def test_isa_rule() -> None:
     files = {
-        "cpp/simd/isa_one.cpp": '#include "simd/body.hpp"\n',
-        "cpp/simd/body.hpp": "#include <cstdint>\n#include <cmath>\n",
-        "cpp/simd/dispatch.cpp": "#include <string>\n",
+        "cpp/maxmargin/simd/isa_one.cpp": '#include "maxmargin/simd/body.hpp"\n',
+        "cpp/maxmargin/simd/body.hpp": "#include <cstdint>\n#include <cmath>\n",
+        "cpp/maxmargin/simd/dispatch.cpp": "#include <string>\n",
     }
-    assert isa_problems(files) == ["cpp/simd/body.hpp: <cmath> may not be part of an ISA object"]
+    assert isa_problems(files) == [
+        "cpp/maxmargin/simd/body.hpp: <cmath> may not be part of an ISA object"
+    ]
 
 
 def test_length_rule() -> None:
@@ -354,29 +338,12 @@ def test_length_rule() -> None:
 def test_text_rule(text: str) -> None:
     assert len(text_problems("docs/a.md", f"one\n{text}\n")) == 1
     assert text_problems("docs/a.md", "../shared/data, python/maxmargin, tests/tmp/x\n") == []
-    assert text_problems("cpp/base/a.hpp", "// caf\N{LATIN SMALL LETTER E WITH ACUTE}\n") != []
+    assert (
+        text_problems("cpp/maxmargin/base/a.hpp", "// caf\N{LATIN SMALL LETTER E WITH ACUTE}\n")
+        != []
+    )
 
 
 def test_top_level_rule() -> None:
-    assert top_level_problems(["cpp/base/a.cpp", "README.md", ".ci/run"]) == []
+    assert top_level_problems(["cpp/maxmargin/base/a.cpp", "README.md", ".ci/run"]) == []
     assert len(top_level_problems(["scratch.py", "notes/a.md", "cpp/a.cpp"])) == 2
-
-
-def test_weak_symbol_rule() -> None:
-    listing = (
-        "0000 T maxmargin::table()\n0000 t local\n     U memcpy\n0000 W std::vector<int>::at\n"
-    )
-    assert weak_symbols(listing) == ["0000 W std::vector<int>::at"]
-
-
-def test_isa_flags_are_read() -> None:
-    cmake = """
-    set(isa_flags -O3 -ffast)
-    set_source_files_properties(simd/isa_one.cpp PROPERTIES COMPILE_OPTIONS "${isa_flags}")
-    set_source_files_properties(simd/isa_two.cpp PROPERTIES
-      COMPILE_OPTIONS "${isa_flags};-mavx2")
-    """
-    assert isa_flags(cmake) == {
-        "simd/isa_one.cpp": ["-O3", "-ffast"],
-        "simd/isa_two.cpp": ["-O3", "-ffast", "-mavx2"],
-    }

@@ -1,0 +1,61 @@
+#include "maxmargin/base/parallel.hpp"
+
+#include "maxmargin/base/cpu_limits.hpp"
+#include "maxmargin/base/thread_pool.hpp"
+
+#include <algorithm>
+
+namespace maxmargin {
+namespace {
+
+// Multiplications that a thread must have to do, lest waking it cost more: some 50 microseconds.
+constexpr double kWorkOfThread = 1e6;
+
+// Ranges per thread: one that comes late leaves the others a part of its share.
+constexpr index_t kRangesOfThread = 2;
+
+} // namespace
+
+int thread_count(int requested) {
+  if (requested == 1 || ThreadPool::is_inside()) return 1;
+  const CpuLimits limits = cpu_limits();
+  const int wanted = requested > 0 ? std::min(requested, limits.most_threads()) : limits.threads();
+  return std::clamp(wanted, 1, ThreadPool::kMostThreads);
+}
+
+int thread_count_for(int requested, double work) {
+  if (work < 2.0 * kWorkOfThread) return 1;
+  const auto useful = static_cast<int>(
+      std::min(work / kWorkOfThread, static_cast<double>(ThreadPool::kMostThreads)));
+  return std::min(thread_count(requested), useful);
+}
+
+void wake_threads(int threads) {
+  if (threads > 1 && !ThreadPool::is_inside()) ThreadPool::of_process().rouse(threads);
+}
+
+void parallel_for(index_t n_tasks, int threads,
+                  const std::function<void(index_t task, int thread)>& task) {
+  if (n_tasks <= 1 ||
+      (threads = static_cast<int>(std::min<index_t>(thread_count(threads), n_tasks))) <= 1) {
+    for (index_t i = 0; i < n_tasks; ++i) task(i, 0);
+    return;
+  }
+  SharedTasks tasks(n_tasks, task);
+  ThreadPool::of_process().run(tasks, threads);
+}
+
+void parallel_ranges(index_t n, index_t grain, int threads,
+                     const std::function<void(index_t begin, index_t end, int thread)>& body) {
+  if (n <= 0) return;
+  const index_t n_grains = (n + grain - 1) / grain;
+  threads = static_cast<int>(std::min<index_t>(thread_count(threads), n_grains));
+  const index_t n_parts = std::min<index_t>(threads > 1 ? threads * kRangesOfThread : 1, n_grains);
+  parallel_for(n_parts, threads, [&](index_t part, int thread) {
+    const index_t begin = part * n_grains / n_parts * grain;
+    const index_t end = std::min(n, (part + 1) * n_grains / n_parts * grain);
+    body(begin, end, thread);
+  });
+}
+
+} // namespace maxmargin

@@ -1,0 +1,94 @@
+#pragma once
+
+#include "maxmargin/base/sums.hpp"
+#include "maxmargin/data/views.hpp"
+#include "maxmargin/simd/dispatch.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+
+// What linear machines do with the rows of their samples, which stay where the caller has them.
+// Weights are float64 whatever the type of the samples, whose values are exact in it.
+
+namespace maxmargin {
+
+// In an order that the processor cannot guess, the row this many examples ahead is fetched; a long
+// row only as far as it takes the processor to see where it goes.
+inline constexpr std::size_t kRowsAhead = 16;
+inline constexpr std::size_t kFetchedBytes = 1024;
+
+inline void prefetch_row(const void* data, std::size_t bytes) {
+  const char* begin = static_cast<const char*>(data);
+  for (std::size_t k = 0; k < std::min(bytes, kFetchedBytes); k += kAlignment)
+    __builtin_prefetch(begin + k);
+}
+
+template <Real T> class DenseRows {
+ public:
+  explicit DenseRows(const DenseView<T>& X) : X_(X) {}
+  double dot(index_t i, const double* w) const { return table_.dot_wide(X_.row(i), w, X_.cols); }
+  void add(index_t i, double a, double* w) const { table_.axpy_wide(a, X_.row(i), w, X_.cols); }
+  double square_norm(index_t i) const {
+    return sum_of_squares(std::span(X_.row(i), static_cast<std::size_t>(X_.cols)));
+  }
+  // Calls visit(j) for every column that has a value in row i.
+  template <class Visit> void for_columns(index_t, const Visit& visit) const {
+    for (index_t j = 0; j < X_.cols; ++j) visit(j);
+  }
+  void fetch(index_t i) const {
+    prefetch_row(X_.row(i), static_cast<std::size_t>(X_.cols) * sizeof(T));
+  }
+
+ private:
+  const DenseView<T>& X_;
+  const simd::RealTable<T>& table_ = simd::real_table<T>(simd::active_table());
+};
+
+template <Real T, class I> class CsrRows {
+ public:
+  explicit CsrRows(const CsrView<T, I>& X) : X_(X) {}
+
+  double dot(index_t i, const double* w) const {
+    const auto values = X_.row_values(i);
+    const auto columns = X_.row_indices(i);
+    return sum_of(std::size_t{0}, values.size(),
+                  [&](std::size_t e) { return static_cast<double>(values[e]) * w[columns[e]]; });
+  }
+
+  void add(index_t i, double a, double* w) const {
+    const auto values = X_.row_values(i);
+    const auto columns = X_.row_indices(i);
+    for (std::size_t e = 0; e < values.size(); ++e)
+      w[columns[e]] += a * static_cast<double>(values[e]);
+  }
+
+  double square_norm(index_t i) const { return sum_of_squares(X_.row_values(i)); }
+  template <class Visit> void for_columns(index_t i, const Visit& visit) const {
+    for (const I j : X_.row_indices(i)) visit(static_cast<index_t>(j));
+  }
+  // Likewise, visit(j, value).
+  template <class Visit> void for_elements(index_t i, const Visit& visit) const {
+    const auto values = X_.row_values(i);
+    const auto columns = X_.row_indices(i);
+    for (std::size_t e = 0; e < values.size(); ++e)
+      visit(static_cast<index_t>(columns[e]), static_cast<double>(values[e]));
+  }
+
+  void fetch(index_t i) const {
+    prefetch_row(X_.row_values(i).data(), X_.row_values(i).size_bytes());
+    prefetch_row(X_.row_indices(i).data(), X_.row_indices(i).size_bytes());
+  }
+
+ private:
+  const CsrView<T, I>& X_;
+};
+
+template <Real T> DenseRows<T> rows_of(const DenseView<T>& X) {
+  return DenseRows<T>(X);
+}
+template <Real T, class I> CsrRows<T, I> rows_of(const CsrView<T, I>& X) {
+  return CsrRows<T, I>(X);
+}
+
+} // namespace maxmargin

@@ -1,0 +1,61 @@
+#pragma once
+
+#include "maxmargin/data/views.hpp"
+
+#include <vector>
+
+namespace maxmargin {
+
+// The change of variable applied to samples before they are packed: (x - centre) / 2^exponent.
+// Kernels that depend on differences only do not see the centre, and without it the norms of
+// far-off data would swallow their differences; the power of two keeps products in range and loses
+// no digit.
+struct Scaling {
+  std::vector<double> centre; // empty: none
+  int exponent = 0;
+
+  double factor() const;        // 2^-exponent
+  double square_factor() const; // 2^(2 exponent): turns packed products back into the samples' own
+  double shift(index_t k) const { return centre.empty() ? 0.0 : centre[k]; }
+};
+
+// The scaling of samples: column medians as the centre when `centred`, and the exponent that brings
+// the largest magnitude left to about 1.
+Scaling scaling_of(const MatrixView& X, bool centred, int threads = 1);
+
+// The median of every column over some rows, spread over all. Unlike the mean, it stays where most
+// samples are when a few lie far off.
+std::vector<double> column_medians(const MatrixView& X);
+
+// The share of entries that are not zero (of a sparse matrix: that are stored).
+double density_of(const MatrixView& X, int threads = 1);
+
+// Whether samples of this density are packed as sparse ones, however they are stored: mostly zero
+// dense samples are cheaper so, and sparse samples with hardly a zero gain nothing from it. Sparse
+// ones cannot be centred, so that dense ones are not packed like that where they may be centred and
+// most of their squared norms is an offset.
+bool packs_sparse(const MatrixView& X, double density, bool may_centre);
+
+// Calls visit(feature, packed value) for the stored features of sample i; any other feature k of a
+// sparse sample packs to packed_zero.
+template <Real T, class View, class F>
+void for_each_feature(const View& X, index_t i, const Scaling& scaling, const F& visit) {
+  const double factor = scaling.factor();
+  const auto pack = [&](index_t k, double x) {
+    visit(k, static_cast<T>((x - scaling.shift(k)) * factor));
+  };
+  if constexpr (is_dense<View>) {
+    const auto* row = X.row(i);
+    for (index_t k = 0; k < X.cols; ++k) pack(k, static_cast<double>(row[k]));
+  } else {
+    const auto values = X.row_values(i);
+    const auto indices = X.row_indices(i);
+    for (std::size_t e = 0; e < values.size(); ++e)
+      pack(static_cast<index_t>(indices[e]), static_cast<double>(values[e]));
+  }
+}
+template <Real T> T packed_zero(const Scaling& scaling, index_t k) {
+  return static_cast<T>(-scaling.shift(k) * scaling.factor());
+}
+
+} // namespace maxmargin

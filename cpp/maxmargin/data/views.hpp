@@ -1,0 +1,68 @@
+#pragma once
+
+#include "maxmargin/base/types.hpp"
+
+#include <span>
+#include <variant>
+
+namespace maxmargin {
+
+// Row-major samples that the caller owns.
+template <Real T> struct DenseView {
+  using value_type = T;
+  const T* data = nullptr;
+  index_t rows = 0;
+  index_t cols = 0;
+
+  const T* row(index_t i) const { return data + i * cols; }
+};
+
+// Compressed sparse rows that the caller owns. Requires: in every row the column indices ascend
+// strictly and lie in [0, cols).
+template <Real T, class I> struct CsrView {
+  using value_type = T;
+  using index_type = I;
+  const T* values = nullptr;
+  const I* indices = nullptr;
+  const I* indptr = nullptr;
+  index_t rows = 0;
+  index_t cols = 0;
+
+  std::span<const T> row_values(index_t i) const { return {values + indptr[i], row_size(i)}; }
+  std::span<const I> row_indices(index_t i) const { return {indices + indptr[i], row_size(i)}; }
+  index_t nnz() const { return rows == 0 ? 0 : static_cast<index_t>(indptr[rows]); }
+
+ private:
+  std::size_t row_size(index_t i) const {
+    return static_cast<std::size_t>(indptr[i + 1] - indptr[i]);
+  }
+};
+
+// Any of the sample matrices that are read without a copy.
+using MatrixView = std::variant<DenseView<float>, DenseView<double>, CsrView<float, std::int32_t>,
+                                CsrView<float, std::int64_t>, CsrView<double, std::int32_t>,
+                                CsrView<double, std::int64_t>>;
+
+inline index_t n_rows(const MatrixView& X) {
+  return std::visit([](const auto& view) { return view.rows; }, X);
+}
+inline index_t n_cols(const MatrixView& X) {
+  return std::visit([](const auto& view) { return view.cols; }, X);
+}
+template <class View> inline constexpr bool is_dense = requires(const View& view) { view.data; };
+
+inline bool is_sparse(const MatrixView& X) {
+  return std::visit([](const auto& view) { return !is_dense<std::decay_t<decltype(view)>>; }, X);
+}
+
+template <Real T> index_t n_stored(const DenseView<T>& X) {
+  return X.rows * X.cols;
+}
+template <Real T, class I> index_t n_stored(const CsrView<T, I>& X) {
+  return X.nnz();
+}
+inline index_t n_stored(const MatrixView& X) {
+  return std::visit([](const auto& view) { return n_stored(view); }, X);
+}
+
+} // namespace maxmargin

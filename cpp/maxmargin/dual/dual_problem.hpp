@@ -1,0 +1,101 @@
+#pragma once
+
+#include "maxmargin/base/control.hpp"
+#include "maxmargin/base/types.hpp"
+#include "maxmargin/optim/stop_reason.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace maxmargin::dual {
+
+// The variables whose sum is fixed: from begin to end.
+struct Group {
+  index_t begin = 0, end = 0;
+};
+
+// The quadratic program that every kernel SVM formulation is put into, in signed form:
+//
+//   minimise  1/2 beta' K beta + linear' beta
+//   subject to  lower_i <= beta_i <= upper_i,
+//               sum of beta_i over each group = the same sum of the start
+//
+// K is the plain kernel matrix; labels live in the linear term and the box. The start is beta = 0
+// where none is given, and must be feasible. A variable with lower_i = upper_i never moves
+// (padding). There is one group, of all variables, or there are two (the nu formulations), of which
+// the second begins at second_group, a multiple of a line. Bounds may be infinite.
+struct DualProblem {
+  std::vector<double> linear;
+  std::vector<double> lower;
+  std::vector<double> upper;
+  std::vector<double> start; // empty: zero
+  index_t second_group = -1; // none
+  // Whether the objective may have no least value, which is then looked for.
+  bool may_be_unbounded = false;
+
+  index_t size() const { return static_cast<index_t>(linear.size()); }
+  std::vector<Group> groups() const {
+    if (second_group < 0) return {{0, size()}};
+    return {{0, second_group}, {second_group, size()}};
+  }
+};
+
+// A variable so near to a bound, as a share of the largest variables, is there but for the rounding
+// of the sums that took it there.
+inline constexpr double kDust = 64 * std::numeric_limits<double>::epsilon();
+
+struct SolverOptions {
+  double tol = 1e-3;
+  index_t max_iter = -1; // pair steps; -1 is default_max_iter
+  bool shrinking = true;
+  double time_limit = std::numeric_limits<double>::infinity(); // seconds
+};
+
+// LIBSVM's cap: no input runs for ever.
+constexpr index_t default_max_iter(index_t n) {
+  return n > 100000 ? 100 * n : 10000000;
+}
+
+// The ends of the optimality interval of a group; -infinity and infinity where no variable of it
+// may grow, or none may fall.
+struct Interval {
+  double up = 0.0;  // max -gradient over the variables that may grow
+  double low = 0.0; // min -gradient over those that may fall
+};
+
+struct Solution {
+  std::vector<double> beta;
+  std::vector<double> gradient;    // K beta + linear
+  std::vector<Interval> intervals; // by group
+  index_t n_iter = 0;              // pair steps
+  optim::StopReason stop_reason = optim::StopReason::converged;
+  bool is_inexact = false; // the gradient, but for the ends of the intervals
+
+  double kkt_violation() const {
+    double largest = 0.0;
+    for (const Interval& ends : intervals) largest = std::max(largest, ends.up - ends.low);
+    return largest;
+  }
+};
+
+// The multiplier of a group's sum: the gradient of its free variables, or without one the middle of
+// the interval, or the end of it where it has only one (LIBSVM's rule).
+inline double multiplier_of(const Solution& solution, const DualProblem& problem, std::size_t g) {
+  const Group group = problem.groups()[g];
+  double sum = 0.0;
+  index_t n_free = 0;
+  for (index_t i = group.begin; i < group.end; ++i)
+    if (solution.beta[i] > problem.lower[i] && solution.beta[i] < problem.upper[i]) {
+      sum += solution.gradient[i];
+      ++n_free;
+    }
+  if (n_free > 0) return sum / static_cast<double>(n_free);
+  const Interval& ends = solution.intervals[g];
+  if (std::isinf(ends.up) || std::isinf(ends.low))
+    return std::isinf(ends.up) ? (std::isinf(ends.low) ? 0.0 : -ends.low) : -ends.up;
+  return -(ends.up + ends.low) / 2.0;
+}
+
+} // namespace maxmargin::dual

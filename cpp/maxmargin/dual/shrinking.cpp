@@ -1,0 +1,141 @@
+#include "maxmargin/dual/shrinking.hpp"
+
+#include "maxmargin/simd/dispatch.hpp"
+
+#include <algorithm>
+
+namespace maxmargin::dual {
+namespace {
+
+constexpr index_t kRoundsBetween = 4;      // outer steps from one look to the next
+constexpr double kWorthwhileShare = 0.7;   // copy only when this much or less is left
+constexpr index_t kSmallestProblem = 2000; // below, the copies cost more than they save
+constexpr double kNearlyDone = 10;         // times tol: nearer than this, nothing more is set aside
+constexpr int kStrikes = 2;                // looks in a row that must find a variable settled
+
+} // namespace
+
+SolverState::SolverState(index_t size)
+    : n(size), beta(AlignedBuffer<double>::zeros(size)),
+      gradient(AlignedBuffer<double>::zeros(size)), lower(AlignedBuffer<double>::zeros(size)),
+      upper(AlignedBuffer<double>::zeros(size)), groups{{0, size}} {}
+
+SolverState::SolverState(const DualProblem& problem)
+    : SolverState(round_up(problem.size(), kLane<double>)) {
+  std::copy(problem.start.begin(), problem.start.end(), beta.data());
+  std::copy(problem.linear.begin(), problem.linear.end(), gradient.data());
+  std::copy(problem.lower.begin(), problem.lower.end(), lower.data());
+  std::copy(problem.upper.begin(), problem.upper.end(), upper.data());
+  groups = problem.groups();
+  groups.back().end = n;
+}
+
+void SolverState::export_to(Solution& solution) const {
+  solution.beta.assign(beta.data(), beta.data() + n);
+  solution.gradient.assign(gradient.data(), gradient.data() + n);
+}
+
+Ends ends_of(const SolverState& state) {
+  Ends ends;
+  for (const Group& group : state.groups)
+    ends.push_back(simd::active_table().select_first(state.view(group)));
+  return ends;
+}
+
+double violation_of(const Ends& ends) {
+  double largest = -HUGE_VAL;
+  for (const simd::Violation& v : ends) largest = std::max(largest, v.up - v.low);
+  return largest;
+}
+
+template <Real T> void Shrinker<T>::find_kept(const Ends& ends) {
+  strikes_.resize(static_cast<std::size_t>(state_.n), 0);
+  kept_.clear();
+  kept_groups_.clear();
+  for (std::size_t g = 0; g < state_.groups.size(); ++g) {
+    while (kept_.size() % kLane<double> != 0) kept_.push_back(-1);
+    const index_t begin = static_cast<index_t>(kept_.size());
+    for (index_t t = state_.groups[g].begin; t < state_.groups[g].end; ++t) {
+      const double descent = -state_.gradient[t];
+      const bool may_grow = state_.beta[t] < state_.upper[t];
+      const bool may_fall = state_.beta[t] > state_.lower[t];
+      if (!may_grow && !may_fall) continue; // padding, which has no number in the full problem
+      // It may only grow, and lies below all that would have to fall for it; or the mirror image.
+      const bool is_settled =
+          (!may_fall && descent < ends[g].low) || (!may_grow && descent > ends[g].up);
+      strikes_[t] =
+          is_settled ? static_cast<unsigned char>(std::min(kStrikes, strikes_[t] + 1)) : 0;
+      if (strikes_[t] < kStrikes) kept_.push_back(t);
+    }
+    kept_groups_.push_back({begin, static_cast<index_t>(kept_.size())});
+  }
+}
+
+template <Real T> bool Shrinker<T>::shrink(const Ends& ends, double tol) {
+  if (state_.n < kSmallestProblem || ++rounds_ % kRoundsBetween != 0) return false;
+  if (violation_of(ends) < kNearlyDone * tol) return false;
+  find_kept(ends);
+  const index_t n_kept = static_cast<index_t>(kept_.size());
+  if (n_kept == 0 || static_cast<double>(n_kept) > kWorthwhileShare * static_cast<double>(state_.n))
+    return false;
+
+  std::vector<index_t> columns = kept_;
+  std::ranges::replace(columns, index_t{-1}, index_t{0}); // any column serves as padding
+  kernel_.restrict_to(columns);
+  SolverState active(kernel_.size());
+  active.groups = kept_groups_;
+  active.groups.back().end = active.n;
+  std::vector<index_t> active_numbers;
+  const auto is_set = [](double beta) { return beta != 0.0; };
+  n_bounded_aside_ += std::count_if(state_.beta.data(), state_.beta.data() + state_.n, is_set);
+  for (index_t k = 0; k < n_kept; ++k) {
+    const index_t t = kept_[k];
+    if (t < 0) {
+      active_numbers.push_back(-1);
+      continue;
+    }
+    active.beta[k] = state_.beta[t];
+    active.gradient[k] = state_.gradient[t];
+    active.lower[k] = state_.lower[t];
+    active.upper[k] = state_.upper[t];
+    active_numbers.push_back(is_shrunk() ? numbers_[t] : t);
+  }
+  if (is_shrunk()) {
+    write_back();
+  } else {
+    start_.assign(state_.beta.data(), state_.beta.data() + state_.n);
+    full_ = std::move(state_);
+  }
+  numbers_ = std::move(active_numbers);
+  state_ = std::move(active);
+  n_bounded_aside_ -= std::count_if(state_.beta.data(), state_.beta.data() + state_.n, is_set);
+  strikes_.clear();
+  return true;
+}
+
+template <Real T> void Shrinker<T>::write_back() {
+  for (std::size_t k = 0; k < numbers_.size(); ++k)
+    if (numbers_[k] >= 0) full_.beta[numbers_[k]] = state_.beta[static_cast<index_t>(k)];
+}
+
+template <Real T> void Shrinker<T>::unshrink() {
+  write_back();
+  state_ = std::move(full_);
+  numbers_.clear();
+  n_bounded_aside_ = 0;
+  strikes_.clear();
+  std::vector<index_t> moved;
+  std::vector<double> delta;
+  for (index_t t = 0; t < state_.n; ++t)
+    if (state_.beta[t] != start_[t]) {
+      moved.push_back(t);
+      delta.push_back(state_.beta[t] - start_[t]);
+    }
+  kernel_.restore();
+  kernel_.add_rows(moved, delta, state_.gradient.data());
+}
+
+template class Shrinker<float>;
+template class Shrinker<double>;
+
+} // namespace maxmargin::dual

@@ -1,0 +1,135 @@
+#include "maxmargin/kernel/cross_kernel.hpp"
+
+#include "maxmargin/base/aligned_buffer.hpp"
+#include "maxmargin/base/error.hpp"
+#include "maxmargin/base/parallel.hpp"
+#include "maxmargin/base/random.hpp"
+#include "maxmargin/kernel/kernel_function.hpp"
+#include "maxmargin/simd/dispatch.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace maxmargin {
+namespace {
+
+constexpr index_t kColumnChunk = 64 * kLane<CrossKernel::T>; // columns evaluated at a time
+constexpr index_t kValueStride = row_stride<CrossKernel::T>(kColumnChunk);
+constexpr index_t kDenseRows = 48; // samples of one task
+
+// Multiplications that the kernel values of a sample with all others take as long as.
+double work_of_sample(const MatrixView& others, simd::Pairing pairing) {
+  return static_cast<double>(n_stored(others)) * products_of(pairing) +
+         static_cast<double>(n_rows(others)) * kFunctionProducts;
+}
+
+} // namespace
+
+CrossKernel::CrossKernel(const MatrixView& others, std::span<const index_t> columns,
+                         const KernelParams& kernel, int exponent)
+    : n_columns_(std::ssize(columns)), n_features_(n_cols(others)), n_factors_(n_factors(kernel)),
+      table_(simd::real_table<T>(simd::active_table())),
+      sparse_(packs_sparse(others, density_of(others), is_translation_invariant(kernel))) {
+  require(n_columns_ % kLane<T> == 0, "columns must fill lines");
+  require(kernel.type != KernelType::precomputed, "the kernel must be a function of two samples");
+  if (n_columns_ == 0) return;
+  work_of_sample_ = work_of_sample(others, pairing_of(kernel));
+  scaling_ = scaling_of(others, !sparse_ && is_translation_invariant(kernel));
+  scaling_.exponent = std::max({scaling_.exponent, exponent, kLeastExponent});
+  epilogue_ = epilogue_of<T>(kernel, scaling_);
+  factors_ = SampleFactors<T>(kernel.factors, n_factors_, n_rows(others), columns);
+  if (sparse_) {
+    feature_order_ = FeatureOrder(others);
+    csr_ = PackedCsr<T>(others, columns, scaling_, epilogue_.pairing, feature_order_, table_, 1);
+    sparse_columns_ = identity_order(n_columns_);
+    tail_index_.build(csr_, sparse_columns_);
+  } else {
+    dense_ = PackedDense<T>(others, columns, scaling_, epilogue_.pairing, table_, 1);
+    for (index_t p = 0; p < dense_.n_panels(); ++p) panels_.push_back(dense_.panel(p));
+  }
+}
+
+void CrossKernel::for_blocks(const MatrixView& X, std::span<const double> factors, int threads,
+                             Control& control, const Use& use) const {
+  require(n_cols(X) == n_features_, "both samples must have as many features");
+  if (n_columns_ == 0) return;
+  const index_t n = n_rows(X), step = sparse_ ? simd::kSparseQueries<T> : kDenseRows;
+  threads = thread_count_for(threads, static_cast<double>(n) * work_of_sample_);
+  std::vector<Workspace> workspaces(static_cast<std::size_t>(threads));
+  parallel_for((n + step - 1) / step, threads, [&](index_t task, int thread) {
+    control.poll();
+    Workspace& work = workspaces[thread];
+    const index_t first = task * step, count = std::min(step, n - first);
+    pack(X, factors, first, count, work);
+    work.values.resize_discard(count * kValueStride);
+    std::vector<T*> values;
+    for (index_t r = 0; r < count; ++r) values.push_back(work.values.data() + r * kValueStride);
+    const std::vector<const T*> rows(values.begin(), values.end());
+    for (index_t begin = 0; begin < n_columns_; begin += kColumnChunk) {
+      const index_t end = std::min(begin + kColumnChunk, n_columns_);
+      evaluate(count, begin, end, values.data(), work);
+      use({first, rows, begin, end}, thread);
+    }
+  });
+}
+
+void CrossKernel::pack(const MatrixView& X, std::span<const double> factors, index_t first,
+                       index_t n, Workspace& work) const {
+  std::vector<index_t> rows(static_cast<std::size_t>(n));
+  std::iota(rows.begin(), rows.end(), first);
+  work.factors = SampleFactors<T>(factors, n_factors_, n_rows(X), rows);
+  const std::vector<index_t> numbers = identity_order(n);
+  if (sparse_) {
+    const PackedCsr<T> queries(X, rows, scaling_, epilogue_.pairing, feature_order_, table_, 1);
+    work.sparse.set(queries, numbers, tail_index_);
+    return;
+  }
+  const PackedDense<T> queries(X, rows, scaling_, epilogue_.pairing, table_, 1);
+  std::vector<const T*> panels;
+  for (index_t p = 0; p < queries.n_panels(); ++p) panels.push_back(queries.panel(p));
+  work.dense.gather(panels, n_features_, numbers, table_.tile_rows);
+}
+
+void CrossKernel::evaluate(index_t n, index_t begin, index_t end, T* const* out,
+                           Workspace& work) const {
+  if (sparse_) {
+    if (csr_.has_tail()) work.sparse.meet_tail(begin, end, table_);
+    simd::SparseBlock<T> b;
+    csr_.describe(std::span(sparse_columns_).subspan(begin, end - begin), b);
+    work.sparse.describe(b);
+    b.epilogue = &epilogue_;
+    b.query_factors = work.factors.from(0);
+    b.row_factors = factors_.from(begin);
+    table_.sparse_block(b, out);
+    return;
+  }
+  simd::DenseBlock<T> b;
+  b.queries = work.dense.values_from(0);
+  b.query_half_norms = work.dense.half_norms_from(0);
+  b.n_queries = n;
+  b.depth = n_features_;
+  b.panels = panels_.data() + begin / kLane<T>;
+  b.n_panels = (end - begin) / kLane<T>;
+  b.epilogue = &epilogue_;
+  b.query_factors = work.factors.from(0);
+  b.column_factors = factors_.from(begin);
+  b.out = out;
+  table_.dense_block(b);
+}
+
+void cross_values(const MatrixView& A, std::span<const double> factors, const MatrixView& B,
+                  const KernelParams& kernel, double* out, int threads, Control& control) {
+  const index_t n = n_rows(B);
+  if (n == 0) return;
+  std::vector<index_t> columns = identity_order(n);
+  columns.resize(static_cast<std::size_t>(round_up(n, kLane<double>)), n - 1);
+  CrossKernel(B, columns, kernel, scaling_of(A, false).exponent)
+      .for_blocks(A, factors, threads, control, [&](const CrossKernel::Block& block, int) {
+        const index_t end = std::min(block.end, n);
+        for (std::size_t r = 0; r < block.values.size(); ++r)
+          std::copy_n(block.values[r], end - block.begin,
+                      out + (block.first_row + static_cast<index_t>(r)) * n + block.begin);
+      });
+}
+
+} // namespace maxmargin

@@ -1,0 +1,120 @@
+#include "maxmargin/kernel/dense_kernel_rows.hpp"
+
+#include "maxmargin/kernel/kernel_function.hpp"
+#include "maxmargin/kernel/relative_errors.hpp"
+#include "maxmargin/kernel/row_chunks.hpp"
+#include "maxmargin/kernel/upper_triangle.hpp"
+#include "maxmargin/simd/dispatch.hpp"
+
+#include <algorithm>
+
+namespace maxmargin {
+namespace {
+
+// Queries of one chunk fit a part of the second-level cache, beside the panels and the results.
+constexpr index_t kQueryBytes = 256 * 1024;
+constexpr index_t kPanelsPerChunk = 16;
+
+template <Real T> std::vector<const T*> panels_of(const PackedDense<T>& packed) {
+  std::vector<const T*> panels;
+  for (index_t p = 0; p < packed.n_panels(); ++p) panels.push_back(packed.panel(p));
+  return panels;
+}
+
+} // namespace
+
+template <Real T>
+DenseKernelRows<T>::DenseKernelRows(std::vector<const T*> panels, index_t depth,
+                                    const simd::Epilogue<T>& epilogue, SampleFactors<T> factors)
+    : panels_(std::move(panels)), depth_(depth), epilogue_(epilogue), factors_(std::move(factors)),
+      table_(simd::real_table<T>(simd::active_table())) {
+  this->size_ = static_cast<index_t>(panels_.size()) * kLane<T>;
+  const index_t fitting = kQueryBytes / (std::max<index_t>(depth, 1) * index_t{sizeof(T)});
+  this->row_chunk_ = std::clamp<index_t>(fitting / table_.tile_rows, 1, 24) * table_.tile_rows;
+  this->column_chunk_ = kPanelsPerChunk * kLane<T>;
+  this->products_per_value_ = static_cast<double>(depth) * products_of(epilogue.pairing);
+}
+
+template <Real T>
+DenseKernelRows<T>::DenseKernelRows(PackedDense<T> packed, const simd::Epilogue<T>& epilogue,
+                                    SampleFactors<T> factors)
+    : DenseKernelRows(panels_of(packed), packed.depth(), epilogue, std::move(factors)) {
+  owned_ = std::move(packed);
+}
+
+template <Real T> std::vector<double> DenseKernelRows<T>::relative_errors() const {
+  std::vector<T> half_norms;
+  for (const T* panel : panels_) {
+    const T* line = panel + depth_ * kLane<T>;
+    half_norms.insert(half_norms.end(), line, line + kLane<T>);
+  }
+  return relative_errors_of<T>(epilogue_, half_norms, {depth_, depth_});
+}
+
+template <Real T> void DenseKernelRows<T>::gather(std::span<const index_t> rows) {
+  rows_.assign(rows.begin(), rows.end());
+  queries_.gather(panels_, depth_, rows, table_.tile_rows);
+  query_factors_ = factors_.selected(rows);
+}
+
+template <Real T>
+void DenseKernelRows<T>::evaluate(index_t first, index_t n, index_t begin, index_t end,
+                                  T* const* out, int) {
+  const std::span panels(panels_);
+  table_.dense_block(block(first, n, panels.subspan(begin / kLane<T>, (end - begin) / kLane<T>),
+                           factors_.from(begin), out));
+}
+
+template <Real T>
+void DenseKernelRows<T>::square(T* out, index_t stride, int threads, Control& control) {
+  const PackedDense<T> columns(panels_, depth_, rows_);
+  const std::vector<const T*> panels = panels_of(columns);
+  const auto evaluate_from = [&](index_t first, index_t n, index_t begin, T* const* rows, int) {
+    table_.dense_block(block(first, n, std::span(panels).subspan(begin / kLane<T>),
+                             query_factors_.from(begin), rows));
+  };
+  upper_triangle(queries_.rows(), this->row_chunk_, out, stride, threads, control, evaluate_from);
+}
+
+template <Real T>
+void DenseKernelRows<T>::rectangle(std::span<const index_t> columns, T* out, index_t stride,
+                                   int threads, Control& control) {
+  const PackedDense<T> packed(panels_, depth_, columns);
+  const std::vector<const T*> panels = panels_of(packed);
+  const SampleFactors<T> factors = factors_.selected(columns);
+  const auto evaluate = [&](index_t first, index_t n, T* const* rows, int) {
+    table_.dense_block(block(first, n, panels, factors.from(0), rows));
+  };
+  row_chunks(queries_.rows(), this->row_chunk_, out, stride, threads, control, evaluate);
+}
+
+template <Real T>
+std::unique_ptr<KernelRows<T>>
+DenseKernelRows<T>::restricted(std::span<const index_t> columns) const {
+  return std::unique_ptr<KernelRows<T>>(new DenseKernelRows(
+      PackedDense<T>(panels_, depth_, columns), epilogue_, factors_.selected(columns)));
+}
+
+template <Real T>
+simd::DenseBlock<T> DenseKernelRows<T>::block(index_t first, index_t n,
+                                              std::span<const T* const> panels,
+                                              simd::Factors<T> factors, T* const* out) {
+  simd::DenseBlock<T> b;
+  b.queries = queries_.values_from(first);
+  b.query_half_norms = queries_.half_norms_from(first);
+  b.n_queries = n;
+  b.depth = depth_;
+  b.panels = panels.data();
+  b.n_panels = static_cast<index_t>(panels.size());
+  b.epilogue = &epilogue_;
+  b.query_factors = query_factors_.from(first);
+  b.column_factors = factors;
+  b.out = out;
+  this->count_values(n * b.n_panels * kLane<T>);
+  return b;
+}
+
+template class DenseKernelRows<float>;
+template class DenseKernelRows<double>;
+
+} // namespace maxmargin

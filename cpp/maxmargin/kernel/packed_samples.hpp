@@ -1,0 +1,64 @@
+#pragma once
+
+#include "maxmargin/data/feature_order.hpp"
+#include "maxmargin/data/scaling.hpp"
+#include "maxmargin/data/views.hpp"
+#include "maxmargin/kernel/kernel_params.hpp"
+#include "maxmargin/kernel/kernel_rows.hpp"
+
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace maxmargin {
+
+// Segments are filled up to a multiple of this many rows: whole lines of numbers of either type.
+inline constexpr index_t kSegmentLane = kLane<float>;
+
+// How samples are packed for a kernel, found out once for any number of packings of them. The
+// samples must outlive it.
+struct PackingPlan {
+  // Where the coefficients of all sums of kernel values will sum up to zero, samples may be centred
+  // for the linear kernel too: all such sums then change by the same number (level_shift).
+  PackingPlan(const MatrixView& X, const KernelParams& kernel, bool sums_to_zero = false,
+              int threads = 1);
+
+  // Multiplications that one kernel value takes on average, before the kernel's own function.
+  double products_per_value() const;
+
+  // By how much sums of the samples' own kernel values exceed those of the packed ones, where the
+  // coefficients of the given samples sum up to zero.
+  double level_shift(std::span<const index_t> samples, std::span<const double> coef) const;
+
+  // X holds the values of all samples with all.
+  bool is_precomputed() const { return kernel.type == KernelType::precomputed; }
+
+  MatrixView X;
+  KernelParams kernel;
+  double density = 1.0;
+  bool is_sparse = false;
+  Scaling scaling;
+  FeatureOrder order; // of sparse ones
+  // Of samples that are sets of features, to a kernel of their difference; else 0.
+  double rate_of_difference = 0.0;
+};
+
+// Samples packed once, for any number of KernelRows over subsets of them. Rows are packed in
+// segments (the classes of a classifier); every segment begins on a line
+// and fills kSegmentLane.
+template <Real T> class PackedSamples {
+ public:
+  virtual ~PackedSamples() = default;
+
+  // The columns of the given segments, one after the other, each with its padding. The samples must
+  // outlive the result.
+  virtual std::unique_ptr<KernelRows<T>> rows(std::span<const index_t> segments,
+                                              int threads) const = 0;
+};
+
+template <Real T>
+std::unique_ptr<PackedSamples<T>> pack_samples(const PackingPlan& plan,
+                                               const std::vector<std::vector<index_t>>& segments,
+                                               int threads, Control& control);
+
+} // namespace maxmargin

@@ -1,0 +1,213 @@
+#pragma once
+
+#include "maxmargin/base/error.hpp"
+#include "maxmargin/base/parallel.hpp"
+#include "maxmargin/data/sample_rows.hpp"
+#include "maxmargin/linear/linear_problem.hpp"
+#include "maxmargin/optim/lost_passes.hpp"
+#include "maxmargin/optim/time_limit.hpp"
+#include "maxmargin/optim/turns.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <span>
+#include <vector>
+
+namespace maxmargin::linear {
+
+// Passes of coordinate descent over a dual whose gap is a sum over its coordinates, each a variable
+// or a block of variables. A pass takes them in a new random order and minimises over one after the
+// other, while w is kept up to date: a product with a row and an addition of it. Those that rest at
+// a bound more firmly than any was out of place in the last pass are set aside (shrinking), until
+// all are looked at again.
+//
+// It ends when the gap, evaluated over all, is at most tol * primal objective; what a pass meets of
+// it on its way tells when that is worth a look. n_iter counts passes.
+//
+// A Dual has:
+//
+//   size()                  coordinates
+//   row_elements()          read to look at one of them, on the average
+//   fetch_place(k)          fetches what tells where the row of k lies
+//   fetch(k)                fetches that row
+//   threads_to_look()       that may look at coordinates side by side
+//   look_at(k)              how k stands to its optimality condition: its `gap`, its `violation`
+//                           (<= 0: it need not move), is_at_rest() and rests_beyond(distance)
+//   overshoot()             by about what factor a pass meets more of the gap than is left after it
+//   move(k, standing)       minimises over k; returns by how much the dual objective falls
+//   move_together(active, is_late)
+//                           steps of many coordinates, where passes creep; likewise (optional)
+//   settle()                makes the point feasible, before the objectives are evaluated there
+//   sum_up()                w without the rounding of many moves
+//   penalty()               1/2 ||w||^2, in both objectives
+//   rounding()              of the last penalty(); it shows where the dual variables are very large
+//   loss(k, standing)       what k adds to it in the primal objective
+//   conjugate(k)            what k adds to it in the dual objective, which is minimised
+//   keep(k, standing)       takes note of where k stands, for improve() (optional)
+//   improve(bounds)         finds a better point for the primal objective, near w (optional)
+template <class Dual> class DualDescent {
+ public:
+  DualDescent(Dual& dual, const LinearOptions& options, optim::TimeLimit& time)
+      : dual_(dual), options_(options), time_(time), turns_(dual.size(), options.seed),
+        overshoot_(dual.overshoot()) {
+    objective_ = dual.penalty();
+    for (index_t k = 0; k < dual.size(); ++k) objective_ += dual.conjugate(k);
+  }
+
+  LinearOutcome run() {
+    const optim::StopReason reason = make_passes();
+    LinearOutcome outcome;
+    outcome.set_bounds(primal_, gap_);
+    outcome.n_iter = n_iter();
+    outcome.n_free = static_cast<index_t>(turns_.active().size());
+    outcome.seconds = time_.seconds();
+    outcome.stop_reason = reason;
+    return outcome;
+  }
+
+ private:
+  static constexpr double kMostOvershoot = 8.0;
+  // Passes after which w is summed up anew, so that the rounding of updates does not add up.
+  static constexpr index_t kPassesPerSum = 50;
+
+  struct Pass {
+    double gap = 0.0;       // as met on the way
+    double decrease = 0.0;  // of the dual objective
+    double violation = 0.0; // the greatest
+  };
+
+  // Of the coordinates in the objectives, added up in the same order whichever thread does it.
+  struct Share {
+    double losses = 0.0, conjugates = 0.0, gap = 0.0;
+
+    void add(const Share& other) {
+      losses += other.losses;
+      conjugates += other.conjugates;
+      gap += other.gap;
+    }
+  };
+  static constexpr index_t kShares = 32;
+  static constexpr bool kImproves = requires(Dual dual, Bounds bounds) { dual.improve(bounds); };
+
+  optim::StopReason make_passes() {
+    const index_t max_iter = options_.max_iter < 0 ? kDefaultPasses : options_.max_iter;
+    while (turns_.n_passes() < max_iter) {
+      const Pass seen = pass();
+      if (time_.is_up()) return last_check(optim::StopReason::time_limit);
+      const bool is_lost = lost_.count(seen.decrease, objective_);
+      if (is_lost || seen.gap <= overshoot_ * options_.tol * -objective_) {
+        if (check()) return optim::StopReason::converged;
+        if (lost_.are_in_vain(gap_)) return optim::StopReason::stalled;
+        overshoot_ = std::clamp(0.9 * seen.gap / gap_, 1.0, kMostOvershoot);
+      }
+      if constexpr (requires { dual_.move_together(turns_.active(), [] { return false; }); })
+        if (creeping_.notes(seen.gap, overshoot_ * options_.tol * -objective_))
+          objective_ -= dual_.move_together(turns_.active(), [&] { return is_late(); });
+    }
+    return last_check(optim::StopReason::max_iter);
+  }
+
+  Pass pass() {
+    Dual& dual = dual_; // in a register, whatever is called
+    const std::span<const index_t> due = turns_.next_pass();
+    Pass seen;
+    for (std::size_t t = 0; t < due.size(); ++t) {
+      if (is_late()) break;
+      if (t + 2 * kRowsAhead < due.size()) dual.fetch_place(due[t + 2 * kRowsAhead]);
+      if (t + kRowsAhead < due.size()) dual.fetch(due[t + kRowsAhead]);
+      const index_t k = due[t];
+      const auto standing = dual.look_at(k);
+      if (standing.rests_beyond(shrink_above_)) {
+        turns_.set_aside(k);
+        continue;
+      }
+      seen.gap += standing.gap;
+      turns_.took_turn(k, standing.is_at_rest());
+      if (standing.violation <= 0.0) continue;
+      seen.violation = std::max(seen.violation, standing.violation);
+      seen.decrease += dual.move(k, standing);
+    }
+    objective_ -= seen.decrease;
+    shrink_above_ = seen.violation;
+    return seen;
+  }
+
+  // Evaluates the objectives over all coordinates, and takes back those set aside that may have to
+  // move. Returns whether the gap is small enough.
+  bool check() {
+    dual_.settle();
+    if (turns_.n_passes() - summed_at_ >= kPassesPerSum) {
+      dual_.sum_up();
+      summed_at_ = turns_.n_passes();
+    }
+    Share all;
+    is_active_.resize(static_cast<std::size_t>(dual_.size()));
+    must_move_.resize(is_active_.size());
+    std::array<Share, kShares> shares;
+    parallel_for(kShares, dual_.threads_to_look(),
+                 [&](index_t s, int thread) { shares[s] = look_at_share(s, thread); });
+    for (const Share& share : shares) all.add(share);
+    turns_.choose_anew();
+    for (index_t k = 0; k < dual_.size(); ++k) turns_.choose(k, is_active_[k], must_move_[k]);
+    const double penalty = dual_.penalty();
+    objective_ = penalty + all.conjugates;
+    Bounds bounds{penalty + all.losses, all.gap};
+    if constexpr (kImproves) dual_.improve(bounds);
+    primal_ = bounds.primal;
+    // No more than takes the bound down to 0, which is one for certain.
+    gap_ = bounds.gap + std::min(dual_.rounding(), std::max(0.0, primal_ - bounds.gap));
+    if (!std::isfinite(primal_) || !std::isfinite(gap_))
+      throw NumericError("the objective overflows");
+    return gap_ <= options_.tol * primal_;
+  }
+
+  Share look_at_share(index_t s, int thread) {
+    Share share;
+    const index_t end = (s + 1) * dual_.size() / kShares;
+    for (index_t k = s * dual_.size() / kShares; k < end; ++k) {
+      if (thread == 0) is_late();
+      if (k + static_cast<index_t>(kRowsAhead) < end)
+        dual_.fetch(k + static_cast<index_t>(kRowsAhead));
+      const auto standing = dual_.look_at(k);
+      if constexpr (kImproves) dual_.keep(k, standing);
+      share.add({dual_.loss(k, standing), dual_.conjugate(k), standing.gap});
+      is_active_[k] = !standing.rests_beyond(shrink_above_);
+      must_move_[k] = standing.violation > 0.0;
+    }
+    return share;
+  }
+
+  optim::StopReason last_check(optim::StopReason reason) {
+    return check() ? optim::StopReason::converged : reason;
+  }
+
+  index_t n_iter() const { return options_.passes_before + turns_.n_passes(); }
+
+  // Called for every row read.
+  bool is_late() {
+    return time_.is_up_after(dual_.row_elements(), [&] {
+      return Progress{.n_iter = n_iter(),
+                      .relative_gap = gap_ / primal_,
+                      .dual_objective = objective_,
+                      .n_free = static_cast<index_t>(turns_.active().size())};
+    });
+  }
+
+  Dual& dual_;
+  const LinearOptions& options_;
+  optim::TimeLimit& time_;
+  optim::Turns turns_;
+  optim::LostPasses lost_;
+  optim::CreepingPasses creeping_;
+  // As last evaluated; the (dual) objective is also kept up to date by the passes.
+  double gap_ = 1.0, primal_ = 1.0, objective_ = 0.0;
+  double overshoot_; // of what a pass meets of the gap
+  std::vector<char> is_active_, must_move_;
+  double shrink_above_ = std::numeric_limits<double>::infinity();
+  index_t summed_at_ = 0;
+};
+
+} // namespace maxmargin::linear

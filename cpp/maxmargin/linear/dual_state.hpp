@@ -1,0 +1,47 @@
+#pragma once
+
+#include "maxmargin/base/aligned_memory.hpp"
+#include "maxmargin/linear/dual_coordinate.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace maxmargin::linear {
+
+// The dual variables of a linear problem and what follows from them:
+//
+//   w = sum_i beta_i x_i
+//   b = offset + bias_scale bias_weight
+//   bias_weight = bias_scale sum_i beta_i
+//
+// so that the bias is, but for the offset, the weight of a feature that is bias_scale everywhere.
+template <class Rows> struct DualState {
+  const Rows& rows;
+  std::vector<DualCoordinate> coordinates; // of the samples with C_i > 0
+  AlignedVector<double> w;
+  double bias_scale = 0.0;
+  double bias_weight = 0.0;
+  double offset = 0.0;
+
+  double bias() const { return offset + bias_scale * bias_weight; }
+  double residual(const DualCoordinate& c) const {
+    return c.y - (rows.dot(c.sample, w.data()) + bias());
+  }
+
+  void move(DualCoordinate& c, double step) {
+    c.beta += step;
+    rows.add(c.sample, step, w.data());
+    bias_weight += bias_scale * step;
+  }
+
+  // Without the rounding of many moves.
+  void sum_up() {
+    std::fill(w.begin(), w.end(), 0.0);
+    bias_weight = 0.0;
+    for (DualCoordinate& c : coordinates)
+      if (c.beta != 0.0) move(c, std::exchange(c.beta, 0.0));
+  }
+};
+
+} // namespace maxmargin::linear

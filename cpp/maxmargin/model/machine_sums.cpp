@@ -1,0 +1,106 @@
+#include "maxmargin/model/machine_sums.hpp"
+
+#include "maxmargin/base/error.hpp"
+#include "maxmargin/data/equal_rows.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace maxmargin {
+namespace {
+
+// With fewer machines, as many products of vectors cost less than a tile.
+constexpr std::size_t kFewestInTiles = 4;
+
+} // namespace
+
+ClassColumns::ClassColumns(const MatrixView& support_vectors,
+                           std::span<const std::int64_t> n_support) {
+  require(std::accumulate(n_support.begin(), n_support.end(), index_t{0}) ==
+              n_rows(support_vectors),
+          "n_support does not add up to the number of support vectors");
+  std::vector<double> class_of;
+  for (std::size_t c = 0; c < n_support.size(); ++c)
+    class_of.resize(class_of.size() + static_cast<std::size_t>(n_support[c]),
+                    static_cast<double>(c));
+  const std::vector<index_t> first = first_equal_rows(support_vectors, class_of, 1);
+  column.reserve(first.size());
+  for (const std::int64_t n : n_support) {
+    begin.push_back(size());
+    for (index_t k = 0; k < n; ++k) {
+      const auto i = static_cast<index_t>(column.size());
+      column.push_back(first[i] == i ? size() : column[first[i]]);
+      if (first[i] == i) row.push_back(i);
+    }
+    // A class without support vectors has no columns.
+    while (size() % kLane<double> != 0) row.push_back(row.back());
+  }
+  begin.push_back(size());
+}
+
+MachineSums::MachineSums(const ClassColumns& columns, std::span<const MachinePart> parts,
+                         index_t n_machines, AlignedBuffer<T> coef, const simd::RealTable<T>& table)
+    : n_machines_(n_machines), n_columns_(columns.size()), coef_(std::move(coef)), table_(table) {
+  for (std::size_t c = 0; c + 1 < columns.begin.size(); ++c)
+    classes_.push_back({columns.begin[c], columns.begin[c + 1], {}, {}});
+  for (const MachinePart& part : parts) classes_[part.of_class].parts.push_back(part);
+  for (OfClass& c : classes_) {
+    const index_t width = c.end - c.begin;
+    if (c.parts.size() < kFewestInTiles || width == 0) continue;
+    std::vector<T> lines;
+    for (const MachinePart& part : c.parts) {
+      const T* line = coef_.data() + part.line * n_columns_;
+      lines.insert(lines.end(), line + c.begin, line + c.end);
+    }
+    const index_t n_lines = static_cast<index_t>(c.parts.size());
+    std::vector<index_t> order(c.parts.size());
+    std::iota(order.begin(), order.end(), 0);
+    c.coef = PackedDense<T>(DenseView<T>{lines.data(), n_lines, width}, order, {},
+                            simd::Pairing::multiply, table, 1);
+  }
+}
+
+void MachineSums::add(std::span<const T* const> values, index_t begin, index_t end, double* out,
+                      Workspace& work) const {
+  for (const OfClass& c : classes_) {
+    const index_t from = std::max(begin, c.begin), to = std::min(end, c.end);
+    if (from >= to) continue;
+    std::vector<const T*> of_class;
+    for (const T* row : values) of_class.push_back(row + (from - begin));
+    if (c.coef.rows() > 0) {
+      add_block(c, of_class, from, to, out, work);
+      continue;
+    }
+    for (std::size_t r = 0; r < values.size(); ++r)
+      for (const MachinePart& part : c.parts)
+        out[static_cast<index_t>(r) * n_machines_ + part.machine] +=
+            table_.dot(of_class[r], coef_.data() + part.line * n_columns_ + from, to - from);
+  }
+}
+
+void MachineSums::add_block(const OfClass& c, std::span<const T* const> values, index_t from,
+                            index_t to, double* out, Workspace& work) const {
+  const index_t n = static_cast<index_t>(values.size()), depth = to - from;
+  const index_t stride = c.coef.n_panels() * kLane<T>;
+  work.queries.take_rows(values, depth, table_.tile_rows);
+  work.products.resize_discard(n * stride);
+  std::vector<const T*> panels;
+  for (index_t p = 0; p < c.coef.n_panels(); ++p)
+    panels.push_back(c.coef.panel(p) + (from - c.begin) * kLane<T>);
+  std::vector<T*> rows;
+  for (index_t r = 0; r < n; ++r) rows.push_back(work.products.data() + r * stride);
+  simd::DenseBlock<T> block;
+  block.queries = work.queries.values_from(0);
+  block.query_half_norms = work.queries.half_norms_from(0);
+  block.n_queries = n;
+  block.depth = depth;
+  block.panels = panels.data();
+  block.n_panels = c.coef.n_panels();
+  block.out = rows.data();
+  table_.dense_block(block);
+  for (index_t r = 0; r < n; ++r)
+    for (std::size_t k = 0; k < c.parts.size(); ++k)
+      out[r * n_machines_ + c.parts[k].machine] += rows[r][k];
+}
+
+} // namespace maxmargin

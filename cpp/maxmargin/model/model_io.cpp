@@ -1,0 +1,277 @@
+#include "maxmargin/model/model_io.hpp"
+
+#include "maxmargin/model/entry_reader.hpp"
+#include "maxmargin/model/model_names.hpp"
+
+#include <array>
+#include <map>
+#include <numeric>
+#include <set>
+#include <utility>
+
+namespace maxmargin {
+namespace {
+
+constexpr std::array<std::string_view, 13> kKeywords = {
+    "svm_type", "kernel_type",        "degree", "gamma", "coef0",
+    "nr_class", "total_sv",           "rho",    "label", "probA",
+    "probB",    "prob_density_marks", "nr_sv"};
+
+template <class Container> auto found(const Container& items, std::string_view item) {
+  return std::find(items.begin(), items.end(), item) - items.begin();
+}
+template <class Container> bool contains(const Container& items, std::string_view item) {
+  return found(items, item) < std::ssize(items);
+}
+
+// The lines before the support vectors: a keyword and what follows it.
+class Header {
+ public:
+  explicit Header(TextLines& lines) {
+    std::string_view line;
+    while (lines.next(line)) {
+      skip_blanks(line);
+      if (line.empty()) continue;
+      const std::string_view keyword = first_token(line);
+      line.remove_prefix(keyword.size());
+      skip_blanks(line);
+      if (keyword == "SV") {
+        if (!line.empty()) fail_at_line(lines.number(), "SV must stand alone on its line", line);
+        end_ = lines.number();
+        return;
+      }
+      if (!contains(kKeywords, keyword))
+        fail_at_line(lines.number(), "not a LIBSVM model: unknown keyword", keyword);
+      if (!fields_.try_emplace(keyword, Field{lines.number(), line}).second)
+        fail_at_line(lines.number(), "keyword given twice", keyword);
+    }
+    fail_at_line(lines.number(), "not a LIBSVM model: the text ends before the line 'SV'");
+  }
+
+  bool has(std::string_view keyword) const { return fields_.contains(keyword); }
+
+  // A field of one word.
+  std::string_view word(std::string_view keyword) const {
+    const Field& field = get(keyword);
+    const std::string_view word = first_token(field.rest);
+    std::string_view after = field.rest.substr(word.size());
+    skip_blanks(after);
+    if (word.empty() || !after.empty())
+      fail_at_line(field.line, std::string(keyword) + " must be one word", field.rest);
+    return word;
+  }
+
+  template <class T> std::vector<T> numbers(std::string_view keyword) const {
+    const Field& field = get(keyword);
+    std::vector<T> numbers;
+    std::string_view rest = field.rest;
+    while (!rest.empty()) {
+      const std::string_view token = first_token(rest);
+      T number{};
+      if (!take_number(rest, number) || !at_token_end(rest))
+        fail_at_line(field.line,
+                     std::string(keyword) + (std::integral<T> ? " must be a whole number"
+                                                              : " must be a finite number"),
+                     token);
+      numbers.push_back(number);
+      skip_blanks(rest);
+    }
+    return numbers;
+  }
+
+  template <class T> T number(std::string_view keyword) const {
+    const std::vector<T> all = numbers<T>(keyword);
+    check(all.size() == 1, keyword, "must be one number");
+    return all.front();
+  }
+
+  void check(bool condition, std::string_view keyword, const std::string& what) const {
+    if (!condition) fail_at_line(get(keyword).line, std::string(keyword) + " " + what);
+  }
+
+ private:
+  struct Field {
+    index_t line;
+    std::string_view rest;
+  };
+
+  static bool take_number(std::string_view& rest, double& value) { return take_real(rest, value); }
+  template <std::integral T> static bool take_number(std::string_view& rest, T& value) {
+    return take_integer(rest, value);
+  }
+
+  const Field& get(std::string_view keyword) const {
+    const auto field = fields_.find(keyword);
+    if (field == fields_.end())
+      fail_at_line(end_, std::string(keyword) + " is missing before the line 'SV'");
+    return field->second;
+  }
+
+  std::map<std::string_view, Field> fields_;
+  index_t end_ = 1;
+};
+
+SvmType read_type(const Header& header) {
+  const std::string_view name = header.word("svm_type");
+  header.check(contains(kTypeNames, name), "svm_type",
+               quoted(name) + " is none of c_svc, nu_svc, one_class, epsilon_svr and nu_svr");
+  return static_cast<SvmType>(found(kTypeNames, name));
+}
+
+KernelParams read_kernel(const Header& header) {
+  const std::string_view name = header.word("kernel_type");
+  header.check(contains(kKernelNames, name), "kernel_type",
+               quoted(name) + " is none of linear, polynomial, rbf, sigmoid and precomputed");
+  KernelParams kernel;
+  kernel.type = static_cast<KernelType>(found(kKernelNames, name));
+  if (uses_gamma(kernel.type)) {
+    kernel.gamma = header.number<double>("gamma");
+    header.check(kernel.gamma >= 0.0, "gamma", "must be >= 0");
+  }
+  if (uses_coef0(kernel.type)) kernel.coef0 = header.number<double>("coef0");
+  if (uses_degree(kernel.type)) {
+    kernel.degree = header.number<int>("degree");
+    header.check(kernel.degree >= 0, "degree", "must be >= 0");
+  }
+  return kernel;
+}
+
+// What only classifiers have.
+void read_classes(const Header& header, index_t n_support_vectors, SvmModel& model) {
+  const auto n_classes = header.number<index_t>("nr_class");
+  header.check(n_classes >= 2, "nr_class", "must be >= 2");
+  const auto labels = header.numbers<std::int32_t>("label");
+  header.check(std::ssize(labels) == n_classes, "label", "must have nr_class numbers");
+  header.check(std::set(labels.begin(), labels.end()).size() == labels.size(), "label",
+               "must not name a class twice");
+  model.labels.assign(labels.begin(), labels.end());
+  // The labels bound nr_class by the length of the text, so that this cannot overflow.
+  model.rho = header.numbers<double>("rho");
+  header.check(std::ssize(model.rho) == n_classes * (n_classes - 1) / 2, "rho",
+               "must have nr_class (nr_class - 1) / 2 numbers");
+
+  if (header.has("probA") || header.has("probB")) {
+    model.prob_a = header.numbers<double>("probA");
+    model.prob_b = header.numbers<double>("probB");
+    for (const auto& [keyword, numbers] :
+         {std::pair("probA", &model.prob_a), {"probB", &model.prob_b}})
+      header.check(numbers->size() == model.rho.size(), keyword, "must have a number for each rho");
+  }
+  model.n_support = header.numbers<index_t>("nr_sv");
+  header.check(std::ssize(model.n_support) == n_classes, "nr_sv", "must have nr_class numbers");
+  index_t left = n_support_vectors;
+  for (const index_t n : model.n_support) {
+    header.check(0 <= n && n <= left, "nr_sv", "must be numbers >= 0 that add up to total_sv");
+    left -= n;
+  }
+  header.check(left == 0, "nr_sv", "must be numbers >= 0 that add up to total_sv");
+}
+
+// Everything before the support vectors; returns their number.
+index_t read_header(const Header& header, SvmModel& model) {
+  model.type = read_type(header);
+  model.kernel = read_kernel(header);
+  const auto n_support_vectors = header.number<index_t>("total_sv");
+  header.check(n_support_vectors >= 0, "total_sv", "must be >= 0");
+  if (is_classifier(model.type))
+    read_classes(header, n_support_vectors, model);
+  else
+    model.rho.assign(1, header.number<double>("rho"));
+  if (is_regression(model.type) && header.has("probA")) {
+    model.noise_scale = header.number<double>("probA");
+    header.check(*model.noise_scale >= 0.0, "probA", "must be >= 0");
+  }
+  return n_support_vectors;
+}
+
+// Reads the lines after "SV", one for each support vector: its coefficients, then entries.
+class SupportVectorReader {
+ public:
+  SupportVectorReader(TextLines& lines, index_t n_coefs, IndexBase base, index_t n_features)
+      : lines_(lines), n_coefs_(n_coefs), entries_(base, n_features) {}
+
+  void read(index_t n_support_vectors) {
+    std::string_view line;
+    while (lines_.next(line)) {
+      skip_blanks(line);
+      if (line.empty()) continue;
+      if (entries_.rows() == n_support_vectors)
+        fail_at_line(lines_.number(), "more support vectors than total_sv");
+      if (!lines_.is_ended()) fail_at_line(lines_.number(), "the text ends within a line");
+      read_coefs(line);
+      entries_.read_row(line, lines_.number());
+    }
+    if (entries_.rows() < n_support_vectors)
+      fail_at_line(lines_.number(), "the text ends after " + std::to_string(entries_.rows()) +
+                                        " of total_sv = " + std::to_string(n_support_vectors) +
+                                        " support vectors");
+  }
+
+  SupportVectors take_vectors() {
+    CsrArrays<std::int64_t> csr = entries_.finish();
+    SupportVectors vectors;
+    vectors.rows = csr.rows();
+    vectors.cols = csr.cols;
+    vectors.values = std::move(csr.values);
+    vectors.indices = std::move(csr.indices);
+    vectors.indptr = std::move(csr.indptr);
+    return vectors;
+  }
+
+  // The file has a row for every support vector, the model one for every other class.
+  std::vector<double> dual_coef() const {
+    std::vector<double> transposed(coefs_.size());
+    const auto cols = static_cast<std::size_t>(n_coefs_);
+    const std::size_t rows = coefs_.size() / cols;
+    for (std::size_t i = 0; i < rows; ++i)
+      for (std::size_t j = 0; j < cols; ++j) transposed[j * rows + i] = coefs_[i * cols + j];
+    return transposed;
+  }
+
+ private:
+  void read_coefs(std::string_view& rest) {
+    for (index_t j = 0; j < n_coefs_; ++j) {
+      const std::string_view token = first_token(rest);
+      double coef = 0.0;
+      if (!take_real(rest, coef) || !at_token_end(rest))
+        fail_at_line(lines_.number(),
+                     "expected " + std::to_string(n_coefs_) + " finite coefficients", token);
+      coefs_.push_back(coef);
+      skip_blanks(rest);
+    }
+  }
+
+  TextLines& lines_;
+  index_t n_coefs_;
+  EntryReader<std::int64_t> entries_;
+  std::vector<double> coefs_;
+};
+
+} // namespace
+
+std::string_view name_of(SvmType type) {
+  return kTypeNames[static_cast<std::size_t>(type)];
+}
+
+SvmType type_named(std::string_view name) {
+  require(contains(kTypeNames, name), "unknown type of model " + quoted(name));
+  return static_cast<SvmType>(found(kTypeNames, name));
+}
+
+SvmModel read_model(std::string_view text, IndexBase base, index_t n_features) {
+  TextLines lines(text);
+  const Header header(lines);
+  SvmModel model;
+  const index_t n_support_vectors = read_header(header, model);
+  if (model.kernel.type == KernelType::precomputed) { // 0:number
+    base = IndexBase::zero;
+    n_features = 1;
+  }
+  SupportVectorReader reader(lines, model.n_coef_rows(), base, n_features);
+  reader.read(n_support_vectors);
+  model.support_vectors = reader.take_vectors();
+  model.dual_coef = reader.dual_coef();
+  return model;
+}
+
+} // namespace maxmargin

@@ -1,0 +1,132 @@
+#include "maxmargin/model/svmlight_io.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+namespace maxmargin {
+namespace {
+
+constexpr index_t kLinesPerPoll = 1024;
+
+// Reads a text whose indices and number of entries fit into I.
+template <class I> class Parser {
+ public:
+  Parser(std::string_view text, const SvmlightOptions& options)
+      : lines_(text), wants_query_ids_(options.wants_query_ids),
+        entries_(options.base, options.n_features) {
+    // Every entry has a colon of its own, so that nothing grows while parsing.
+    entries_.reserve(static_cast<std::size_t>(std::ranges::count(text, ':')));
+  }
+
+  // Nothing when an index or the number of entries does not fit into I.
+  std::optional<SvmlightData<I>> parse(Control& control) {
+    std::string_view line;
+    while (lines_.next(line)) {
+      if (lines_.number() % kLinesPerPoll == 0) control.poll();
+      line = line.substr(0, line.find('#'));
+      skip_blanks(line);
+      if (line.empty()) continue;
+      read_label(line);
+      read_query_id(line);
+      if (!entries_.read_row(line, lines_.number())) return std::nullopt;
+    }
+    data_.X = entries_.finish();
+    return std::move(data_);
+  }
+
+ private:
+  void read_label(std::string_view& rest) {
+    const std::string_view from_here = rest;
+    double label = 0.0;
+    if (!take_real(rest, label) || !at_token_end(rest))
+      fail_at_line(lines_.number(), "label must be a finite number", first_token(from_here));
+    data_.y.push_back(label);
+    skip_blanks(rest);
+  }
+
+  void read_query_id(std::string_view& rest) {
+    const std::string_view from_here = rest;
+    constexpr std::string_view prefix = "qid:";
+    if (!rest.starts_with(prefix)) {
+      if (wants_query_ids_)
+        fail_at_line(lines_.number(), "expected qid:number after the label",
+                     first_token(from_here));
+      return;
+    }
+    rest.remove_prefix(prefix.size());
+    std::int64_t query_id = 0;
+    if (!take_integer(rest, query_id) || !at_token_end(rest))
+      fail_at_line(lines_.number(), "qid must be an integer", first_token(from_here));
+    if (wants_query_ids_) data_.query_ids.push_back(query_id);
+    skip_blanks(rest);
+  }
+
+  TextLines lines_;
+  bool wants_query_ids_;
+  EntryReader<I> entries_;
+  SvmlightData<I> data_;
+};
+
+void append_label(std::string& text, double label) {
+  constexpr double largest_exact = 9007199254740992.0; // 2^53
+  const bool is_integer = std::trunc(label) == label && std::abs(label) <= largest_exact;
+  const bool is_negative_zero = label == 0.0 && std::signbit(label);
+  if (is_integer && !is_negative_zero) {
+    append_integer(text, static_cast<std::int64_t>(label));
+  } else {
+    append_real(text, label);
+  }
+}
+
+void append_entry(std::string& text, index_t row, index_t shown_index, double value) {
+  if (value == 0.0) return;
+  if (!std::isfinite(value))
+    throw InvalidArgument("X must be finite, row " + std::to_string(row) + " holds " +
+                          std::to_string(value));
+  text += ' ';
+  append_integer(text, shown_index);
+  text += ':';
+  append_real(text, value);
+}
+
+template <Real T>
+void append_row(std::string& text, const DenseView<T>& X, index_t i, index_t first_index) {
+  const T* row = X.row(i);
+  for (index_t j = 0; j < X.cols; ++j)
+    append_entry(text, i, j + first_index, static_cast<double>(row[j]));
+}
+
+template <Real T, class I>
+void append_row(std::string& text, const CsrView<T, I>& X, index_t i, index_t first_index) {
+  const auto values = X.row_values(i);
+  const auto indices = X.row_indices(i);
+  for (std::size_t p = 0; p < values.size(); ++p)
+    append_entry(text, i, static_cast<index_t>(indices[p]) + first_index,
+                 static_cast<double>(values[p]));
+}
+
+} // namespace
+
+AnySvmlightData read_svmlight(std::string_view text, const SvmlightOptions& options,
+                              Control& control) {
+  if (auto data = Parser<std::int32_t>(text, options).parse(control)) return std::move(*data);
+  return std::move(*Parser<std::int64_t>(text, options).parse(control));
+}
+
+void write_svmlight(const MatrixView& X, std::span<const double> labels, index_t begin, index_t end,
+                    bool zero_based, std::string& text) {
+  require(static_cast<index_t>(labels.size()) == n_rows(X), "X and y must have the same length");
+  require(0 <= begin && begin <= end && end <= n_rows(X), "rows must lie within X");
+  for (index_t i = begin; i < end; ++i) {
+    const double label = labels[static_cast<std::size_t>(i)];
+    if (!std::isfinite(label))
+      throw InvalidArgument("y must be finite, row " + std::to_string(i) + " holds " +
+                            std::to_string(label));
+    append_label(text, label);
+    std::visit([&](const auto& view) { append_row(text, view, i, zero_based ? 0 : 1); }, X);
+    text += '\n';
+  }
+}
+
+} // namespace maxmargin

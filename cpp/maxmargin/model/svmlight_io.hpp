@@ -1,0 +1,48 @@
+#pragma once
+
+#include "maxmargin/base/control.hpp"
+#include "maxmargin/data/views.hpp"
+#include "maxmargin/model/entry_reader.hpp"
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace maxmargin {
+
+// The svmlight / LIBSVM format of sparse data, one sample per line:
+//
+//   label [qid:number] index:value index:value ...   # comment
+//
+// Indices ascend strictly. Empty lines and lines with nothing but a comment are no samples.
+
+struct SvmlightOptions {
+  IndexBase base = IndexBase::automatic;
+  index_t n_features = -1; // -1: as many as the largest index tells
+  bool wants_query_ids = false;
+};
+
+template <class I> struct SvmlightData {
+  CsrArrays<I> X;
+  std::vector<double> y;
+  std::vector<std::int64_t> query_ids; // empty unless asked for
+};
+
+// 64-bit only where 32 bits cannot hold an index or the number of entries.
+using AnySvmlightData = std::variant<SvmlightData<std::int32_t>, SvmlightData<std::int64_t>>;
+
+// Throws: InvalidArgument, with line number and token, on anything that is not of the format, on
+// numbers that are not finite or beyond float64, on an index at or beyond n_features, and on a
+// sample without qid when they are wanted. Memory is bounded by a multiple of the size of the text.
+AnySvmlightData read_svmlight(std::string_view text, const SvmlightOptions& options,
+                              Control& control);
+
+// Appends the samples [begin, end) of X as lines, without zeros, with the fewest digits that give
+// the same numbers back. Requires: labels.size() == n_rows(X). Throws: InvalidArgument on numbers
+// that are not finite.
+void write_svmlight(const MatrixView& X, std::span<const double> labels, index_t begin, index_t end,
+                    bool zero_based, std::string& text);
+
+} // namespace maxmargin

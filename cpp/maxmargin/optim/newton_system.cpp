@@ -1,0 +1,115 @@
+#include "maxmargin/optim/newton_system.hpp"
+
+#include "maxmargin/base/error.hpp"
+#include "maxmargin/simd/dispatch.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace maxmargin::optim {
+namespace {
+
+// Keep dependent features from breaking the factorisation; the first that does is taken, and
+// refinement makes up for it.
+constexpr double kRidges[] = {1e-15, 1e-13, 1e-11, 1e-9};
+constexpr int kMostRefinements = 4;
+
+const simd::RealTable<double>& table() {
+  return simd::real_table<double>(simd::active_table());
+}
+
+double square_norm(const std::vector<double>& v) {
+  return std::inner_product(v.begin(), v.end(), v.begin(), 0.0);
+}
+
+} // namespace
+
+NewtonSystem::NewtonSystem(std::span<const double> centre, double feature, double ridge)
+    : shift_(centre.begin(), centre.end()), ridge_(ridge), has_intercept_(feature != 0.0) {
+  for (double& s : shift_) s /= feature;
+}
+
+bool NewtonSystem::factor(std::span<const WeightedGram> grams) {
+  size_ = grams.front().size();
+  index_t n_classes = 0;
+  while (n_classes * (n_classes + 1) / 2 < static_cast<index_t>(grams.size())) ++n_classes;
+  n_ = n_classes * size_;
+  matrix_.resize(static_cast<std::size_t>(n_ * n_));
+  auto gram = grams.begin();
+  for (index_t m = 0; m < n_classes; ++m) {
+    for (index_t other = 0; other <= m; ++other) copy_block(*gram++, m * size_, other * size_);
+    add_penalty(m * size_);
+  }
+  scale_.resize(static_cast<std::size_t>(n_));
+  for (index_t i = 0; i < n_; ++i) {
+    const double diagonal = at(i, i);
+    if (!std::isfinite(diagonal)) throw NumericError("sums of products of features overflow");
+    scale_[i] = diagonal > 0.0 ? 1.0 / std::sqrt(diagonal) : 1.0;
+  }
+  for (index_t i = 0; i < n_; ++i)
+    for (index_t j = 0; j <= i; ++j) at(i, j) *= scale_[i] * scale_[j];
+  return std::ranges::any_of(
+      kRidges, [&](double ridge) { return cholesky_.factor(matrix_.data(), n_, n_, ridge); });
+}
+
+// The lower triangle of a gram is the whole of a symmetric block, where it lies off the diagonal.
+void NewtonSystem::copy_block(const WeightedGram& gram, index_t row, index_t column) {
+  for (index_t i = 0; i < size_; ++i)
+    for (index_t j = 0; j <= i; ++j) {
+      const double value = gram.data()[i * gram.stride() + j];
+      at(row + i, column + j) = value;
+      if (row != column) at(row + j, column + i) = value;
+    }
+}
+
+// With the rows less the centre, the weights are w and v + shift.w, so that the intercept's part
+// of the penalty is ridge (v - shift.w)^2.
+void NewtonSystem::add_penalty(index_t first) {
+  const index_t bias = first + size_ - 1, end = has_intercept_ ? bias : first + size_;
+  for (index_t i = first; i < end; ++i) at(i, i) += 1.0;
+  if (!has_intercept_) return;
+  at(bias, bias) += ridge_;
+  if (shift_.empty() || ridge_ == 0.0) return;
+  for (index_t i = first; i < end; ++i) {
+    for (index_t j = first; j <= i; ++j) at(i, j) += ridge_ * shift_[i - first] * shift_[j - first];
+    at(bias, i) -= ridge_ * shift_[i - first];
+  }
+}
+
+void NewtonSystem::solve(std::vector<double>& b) {
+  if (!shift_.empty())
+    for (index_t first = 0; first < n_; first += size_)
+      for (index_t k = 0; k + 1 < size_; ++k) b[first + k] -= shift_[k] * b[first + size_ - 1];
+  for (index_t i = 0; i < n_; ++i) b[i] *= scale_[i];
+  std::vector<double> x = b;
+  cholesky_.solve(x);
+  residual(b, x);
+  for (int k = 0; k < kMostRefinements; ++k) {
+    const double before = square_norm(residual_);
+    std::vector<double> better = residual_;
+    cholesky_.solve(better);
+    for (index_t i = 0; i < n_; ++i) better[i] += x[i];
+    residual(b, better);
+    if (!(square_norm(residual_) < before)) break;
+    x = std::move(better);
+    if (square_norm(residual_) > 0.01 * before) break;
+  }
+  for (index_t i = 0; i < n_; ++i) b[i] = x[i] * scale_[i];
+  if (shift_.empty()) return;
+  for (index_t first = 0; first < n_; first += size_)
+    b[first + size_ - 1] -=
+        std::inner_product(shift_.begin(), shift_.end(), b.begin() + first, 0.0);
+}
+
+// b - A x.
+void NewtonSystem::residual(const std::vector<double>& b, const std::vector<double>& x) {
+  residual_ = b;
+  for (index_t i = 0; i < n_; ++i) {
+    const double* row = matrix_.data() + i * n_;
+    residual_[i] -= table().dot(row, x.data(), i + 1);
+    table().axpy(-x[i], row, residual_.data(), i);
+  }
+}
+
+} // namespace maxmargin::optim

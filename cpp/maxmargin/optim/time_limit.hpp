@@ -1,0 +1,42 @@
+#pragma once
+
+#include "maxmargin/base/control.hpp"
+#include "maxmargin/base/types.hpp"
+
+namespace maxmargin::optim {
+
+// The seconds that a solver may take, from the making of this on. The clock is looked at, and the
+// caller may look in, once in about a million elements read: both cost more than a short row.
+class TimeLimit {
+ public:
+  TimeLimit(double seconds, Control& control)
+      : limit_(seconds), control_(control), begun_(control.seconds()) {}
+
+  // To be called for every row, or column, of so many elements; `progress` is what the caller is
+  // told. Returns whether the time is up.
+  template <class Get> bool is_up_after(index_t n_elements, const Get& progress) {
+    until_look_ -= kElementsPerRow + n_elements;
+    if (until_look_ > 0) return false;
+    until_look_ = kElementsPerLook;
+    control_.poll(progress);
+    return look();
+  }
+
+  // Looks at the clock.
+  bool look() { return is_up_ = seconds() > limit_; }
+  // As last looked at.
+  bool is_up() const { return is_up_; }
+  double seconds() const { return control_.seconds() - begun_; }
+
+ private:
+  static constexpr index_t kElementsPerLook = 1 << 20;
+  static constexpr index_t kElementsPerRow = 16; // what a row costs beside its elements
+
+  double limit_;
+  Control& control_;
+  double begun_;
+  index_t until_look_ = 0;
+  bool is_up_ = false;
+};
+
+} // namespace maxmargin::optim

@@ -1,0 +1,279 @@
+#include "maxmargin/svm/dual_fit.hpp"
+
+#include "maxmargin/base/error.hpp"
+#include "maxmargin/dual/block_smo.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace maxmargin {
+namespace {
+
+// How far the rounding of float32 values is expected to show at most in the objectives of the
+// certificate, one part in three of what it promises.
+constexpr double kDualShare = 3e-7;
+constexpr double kGapShare = 0.03;
+constexpr double kToleranceShare = 3e-4;
+
+// float32 values serve where their errors sum up to less than this over so many support vectors.
+constexpr double kMostError = 5e-4;
+constexpr index_t kUsualSupport = 1000;
+
+constexpr std::size_t kScaleSamples = 8; // of the diagonal
+
+template <Real T> std::unique_ptr<KernelRows<T>> kernel_rows(const KernelSource& source) {
+  const KernelOptions& options = source.options;
+  if (options.whole_matrix == nullptr)
+    return source.samples.rows<T>(source.segments, options.threads);
+  if constexpr (std::is_same_v<T, float>)
+    return source.samples.stored_rows(source.segments, options.whole_matrix->narrow);
+  else
+    return source.samples.stored_rows(source.segments, options.whole_matrix->wide);
+}
+
+// The segments of the kernel matrix's columns, all twice of a twofold one.
+std::vector<index_t> segments_of(const KernelSource& source, bool is_twofold) {
+  std::vector<index_t> segments(source.segments.begin(), source.segments.end());
+  if (is_twofold) segments.insert(segments.end(), source.segments.begin(), source.segments.end());
+  return segments;
+}
+
+} // namespace
+
+DualFit::DualFit(const Formulation& formulation, dual::DualProblem problem,
+                 const KernelSource& source, const dual::SolverOptions& options, Control& control)
+    : formulation_(formulation), problem_(std::move(problem)), options_(options), control_(control),
+      ridge_(ridge_of(formulation)),
+      exact_(source.samples.exact_sums(segments_of(source, formulation.is_twofold()),
+                                       source.options.threads)),
+      begin_(control.seconds()), value_error_(source.options.float32_error),
+      is_narrow_(source.options.in_float32),
+      sum_(std::accumulate(problem_.start.begin(), problem_.start.end(), 0.0)) {
+  exact_.set_ridge(ridge_);
+  if (is_narrow_) {
+    try {
+      solve_in<float>(source);
+      is_narrow_ = solution_.stop_reason != optim::StopReason::imprecise;
+      problem_.start = solution_.beta;
+    } catch (const NumericError&) { // values beyond the range of float32
+      is_narrow_ = false;
+    }
+  }
+  if (!is_narrow_) solve_in<double>(source);
+}
+
+template <Real T> void DualFit::solve_in(const KernelSource& source) {
+  KernelMatrix<T> matrix(kernel_rows<T>(source), source.options.cache_bytes, source.options.threads,
+                         control_, formulation_.is_twofold() ? Fold::twofold : Fold::single);
+  matrix.set_square_from_rows(source.options.is_only_machine);
+  matrix.set_ridge(ridge_);
+  dual::SolverOptions left = options_;
+  if (left.max_iter >= 0) left.max_iter -= certificate_.n_iter;
+  try {
+    solution_ = solve(problem_, matrix, left, control_, &exact_);
+  } catch (const NumericError&) {
+    count_work(matrix);
+    throw;
+  }
+  certificate_.n_iter += solution_.n_iter;
+  count_work(matrix);
+}
+
+template <Real T> void DualFit::count_work(const KernelMatrix<T>& matrix) {
+  certificate_.kernel_rows += static_cast<index_t>(matrix.rows_computed());
+  certificate_.kernel_values += matrix.values_computed();
+  certificate_.cache_hits += static_cast<index_t>(matrix.cache_hits());
+  certificate_.cache_misses += static_cast<index_t>(matrix.cache_misses());
+}
+
+std::vector<double> DualFit::beta() const {
+  std::vector<double> by_column = solution_.beta;
+  by_column.resize(formulation_.C.size());
+  if (formulation_.is_twofold())
+    for (std::size_t i = 0; i < by_column.size(); ++i)
+      by_column[i] += solution_.beta[by_column.size() + i];
+  return by_column;
+}
+
+std::vector<double> DualFit::multipliers() const {
+  std::vector<double> by_group;
+  for (std::size_t g = 0; g < solution_.intervals.size(); ++g)
+    by_group.push_back(dual::multiplier_of(solution_, problem_, g));
+  return by_group;
+}
+
+Offset DualFit::offset() const {
+  return formulation_.offset_of(multipliers());
+}
+
+double DualFit::kernel_sum(index_t variable) const {
+  const double with_ridge = solution_.gradient[variable] - problem_.linear[variable];
+  if (ridge_.empty()) return with_ridge;
+  return with_ridge - ridge_[variable] * solution_.beta[variable];
+}
+
+Objectives DualFit::objectives_at(const Offset& offset) const {
+  const Formulation& f = formulation_;
+  const index_t n = f.n_columns();
+  Objectives o;
+  double ridge = 0.0, product = 0.0, losses = 0.0;
+  for (index_t i = 0; i < n; ++i) {
+    if (f.C[i] == 0.0) continue;
+    const double first = solution_.beta[i];
+    const double second = f.is_twofold() ? solution_.beta[n + i] : 0.0;
+    const double beta = first + second;
+    // Of two, the gradient of one that is not zero is the more precise.
+    const double sum = kernel_sum(second != 0.0 ? n + i : i);
+    const double slope = f.loss == Loss::hinge ? f.C[i] : beta;
+    o.quadratic += beta * sum;
+    product += f.target_of(i) * beta;
+    losses += f.loss_of(i, sum - offset.rho, offset.width);
+    if (!ridge_.empty()) ridge += ridge_[i] * beta * beta;
+    o.square += beta * beta;
+    if (beta != 0.0) o.slopes += slope * slope;
+    o.magnitude += std::abs(first) + std::abs(second);
+  }
+  const double width = f.has_free_width() ? 0.0 : f.width;
+  o.dual = 0.5 * (o.quadratic + ridge) - product + width * o.magnitude;
+  o.primal = 0.5 * o.quadratic + losses + f.price_of(offset);
+  return o;
+}
+
+Certificate DualFit::certify(const std::function<Objectives()>& evaluate) {
+  Objectives objectives = evaluate();
+  if (solution_.is_inexact && !(is_narrow_ && are_accurate(objectives))) {
+    refine_gradient();
+    objectives = evaluate();
+  }
+  certificate_.dual_objective = objectives.dual;
+  certificate_.primal_objective = objectives.primal;
+  certificate_.kkt_violation = solution_.kkt_violation();
+  bool is_finite = std::isfinite(objectives.primal);
+  for (const double multiplier : multipliers()) is_finite = is_finite && std::isfinite(multiplier);
+  if (!is_finite) throw NumericError("kernel values overflow");
+  count_support();
+  certificate_.stop_reason = solution_.stop_reason;
+  check_constraint_drift();
+  certificate_.kernel_values += exact_.values_computed();
+  certificate_.seconds = control_.seconds() - begin_;
+  return certificate_;
+}
+
+void DualFit::count_support() {
+  certificate_.n_free = certificate_.n_bounded = 0;
+  // The sum of two variables is rounded.
+  const double share = formulation_.is_twofold() ? 1.0 - dual::kDust : 1.0;
+  const std::vector<double> by_column = beta();
+  for (std::size_t i = 0; i < by_column.size(); ++i) {
+    if (by_column[i] == 0.0) continue;
+    const bool is_free =
+        formulation_.loss != Loss::hinge || std::abs(by_column[i]) < share * formulation_.C[i];
+    ++(is_free ? certificate_.n_free : certificate_.n_bounded);
+  }
+}
+
+// What rounding costs the constraint. Every pair step rounds the sum of the coefficients; kernel
+// values of centred samples are those of the samples but for numbers that the right sum multiplies
+// by 0, so that what it is off by moves decision values by a kernel value each. So does the
+// rounding of two variables of one sample that cancel each other, as those of nu-SVR may at any
+// size. Both count as a violation where they are more than coefficients must have, and than the
+// tolerance.
+void DualFit::check_constraint_drift() {
+  const std::vector<double>& beta = solution_.beta;
+  const std::size_t n = formulation_.C.size();
+  double sum = 0.0, magnitude = 0.0, cancelled = 0.0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const double other = formulation_.is_twofold() ? beta[n + i] : 0.0;
+    const double coefficient = beta[i] + other;
+    sum += coefficient;
+    magnitude += std::abs(coefficient);
+    cancelled += 2.0 * std::pow(std::min(std::abs(beta[i]), std::abs(other)), 2);
+  }
+  constexpr double kRounding = std::numeric_limits<double>::epsilon();
+  const double lost = std::abs(sum - sum_) + kRounding * std::sqrt(cancelled);
+  if (lost <= kRounding * magnitude) return;
+  const double moved = lost * value_scale();
+  if (moved <= options_.tol) return;
+  certificate_.kkt_violation = std::max(certificate_.kkt_violation, moved);
+  if (certificate_.stop_reason == optim::StopReason::converged)
+    certificate_.stop_reason = optim::StopReason::stalled;
+}
+
+double DualFit::value_scale() {
+  std::vector<index_t> support;
+  for (std::size_t i = 0; i < solution_.beta.size(); ++i)
+    if (solution_.beta[i] != 0.0) support.push_back(static_cast<index_t>(i));
+  const std::size_t n = std::min(kScaleSamples, support.size());
+  double largest = 0.0;
+  for (std::size_t k = 0; k < n; ++k) {
+    const index_t row[] = {support[k * support.size() / n]};
+    const double one[] = {1.0};
+    largest = std::max(largest, std::abs(exact_.evaluate(row, row, one).front()));
+  }
+  return largest;
+}
+
+// Errors of the kernel values add up like a random walk, in K beta and again in the sums over it,
+// of beta (K beta)_i in the quadratic form and of C (K beta)_i in the losses. The violations that
+// the tolerance admits make a gap of up to tol sum |beta|; of that, little is enough.
+bool DualFit::are_accurate(const Objectives& o) const {
+  const double gap = std::abs(o.primal + o.dual);
+  return value_error_ * o.square <= kDualShare * std::abs(o.dual) &&
+         value_error_ * std::sqrt(o.square * o.slopes) <=
+             std::max(kGapShare * gap, kToleranceShare * options_.tol * o.magnitude);
+}
+
+void DualFit::refine_gradient() {
+  std::vector<index_t> rows;
+  std::vector<double> coef;
+  for (std::size_t i = 0; i < solution_.beta.size(); ++i)
+    if (solution_.beta[i] != 0.0) {
+      rows.push_back(static_cast<index_t>(i));
+      coef.push_back(solution_.beta[i]);
+    }
+  const std::vector<double> sums = exact_.evaluate(rows, rows, coef);
+  for (std::size_t k = 0; k < rows.size(); ++k)
+    solution_.gradient[rows[k]] = problem_.linear[rows[k]] + sums[k];
+}
+
+Machine train(const Formulation& formulation, const KernelSource& source,
+              const dual::SolverOptions& options, Control& control) {
+  DualFit fit(formulation, dual_of(formulation), source, options, control);
+  require(fit.solution().stop_reason != optim::StopReason::unbounded,
+          formulation.loss == Loss::hard_margin
+              ? "C=inf, the hard margin, needs classes that can be separated by this kernel, which "
+                "must be positive semidefinite, and these cannot: use a finite C or another kernel"
+              : "the squared hinge loss needs a positive semidefinite kernel, and this one is "
+                "not: the objective has no least value");
+  Offset offset;
+  Machine machine;
+  machine.certificate = fit.certify([&] {
+    offset = fit.offset();
+    return fit.objectives_at(offset);
+  });
+  machine.beta = fit.beta();
+  machine.rho = offset.rho;
+  if (formulation.has_free_width()) machine.counterpart = offset.width;
+  return machine;
+}
+
+bool float32_suffices(double value_error, double largest_bound, index_t n) {
+  if (n < kSmallestFloat32) return false;
+  const double n_support = static_cast<double>(std::min(n, kUsualSupport));
+  return value_error * largest_bound * std::sqrt(n_support) <= kMostError;
+}
+
+KernelOptions kernel_options_for(const TrainingSamples& samples, index_t n, double largest_bound,
+                                 const TrainingOptions& options) {
+  KernelOptions kernel{options.cache_bytes, options.threads};
+  const bool is_automatic = options.precision == Precision::automatic;
+  if (options.precision == Precision::float64 || (is_automatic && n < kSmallestFloat32))
+    return kernel;
+  kernel.float32_error = samples.float32_error();
+  kernel.in_float32 = !is_automatic || float32_suffices(kernel.float32_error, largest_bound, n);
+  return kernel;
+}
+
+} // namespace maxmargin

@@ -1,0 +1,96 @@
+#pragma once
+
+#include "maxmargin/base/control.hpp"
+#include "maxmargin/kernel/kernel_matrix.hpp"
+#include "maxmargin/svm/formulation.hpp"
+#include "maxmargin/svm/machine.hpp"
+#include "maxmargin/svm/training_samples.hpp"
+
+#include <functional>
+#include <span>
+#include <vector>
+
+namespace maxmargin {
+
+// The kernel matrix that a machine is trained on: the columns of some segments of the samples.
+struct KernelSource {
+  const TrainingSamples& samples;
+  std::span<const index_t> segments;
+  const KernelOptions& options;
+};
+
+// The two objectives of a formulation at a solution of its dual, and the sums that bound how far
+// rounding may have moved them.
+struct Objectives {
+  double dual = 0.0, primal = 0.0;
+  double quadratic = 0.0; // beta' K beta = ||w||^2
+  double square = 0.0;    // beta' beta
+  double slopes = 0.0;    // the sum of squares of the losses' slopes over the support vectors
+  double magnitude = 0.0; // sum |beta|
+};
+
+// Solves a dual problem, in float32 with refinement where the options say so, and certifies the
+// solution.
+class DualFit {
+ public:
+  // `problem` is dual_of(formulation), which must outlive this, with any start.
+  DualFit(const Formulation& formulation, dual::DualProblem problem, const KernelSource& source,
+          const dual::SolverOptions& options, Control& control);
+
+  const dual::Solution& solution() const { return solution_; }
+  std::vector<double> beta() const; // by column
+  Offset offset() const;
+  Objectives objectives_at(const Offset& offset) const;
+
+  // The largest kernel value, from the diagonal at some support vectors: what rounding errors of
+  // the gradient are in proportion to.
+  double value_scale();
+
+  // The certificate, with the objectives that `evaluate` finds at this fit. It may be called twice:
+  // where the rounding of float32 values could show in its result, exact gradients are put in place
+  // for the support vectors, which make up the objectives and the offset.
+  Certificate certify(const std::function<Objectives()>& evaluate);
+
+ private:
+  template <Real T> void solve_in(const KernelSource& source);
+  template <Real T> void count_work(const KernelMatrix<T>& matrix);
+  void count_support();
+  void check_constraint_drift();
+  std::vector<double> multipliers() const;
+  // (K beta)_i of a variable, without what the ridge adds.
+  double kernel_sum(index_t variable) const;
+  bool are_accurate(const Objectives& objectives) const;
+  void refine_gradient();
+
+  const Formulation& formulation_;
+  dual::DualProblem problem_;
+  const dual::SolverOptions& options_;
+  Control& control_;
+  std::vector<double> ridge_;
+  ExactSums exact_;
+  dual::Solution solution_;
+  Certificate certificate_;
+  double begin_;
+  double value_error_;
+  bool is_narrow_;
+  double sum_; // of all beta, as the constraints have it
+};
+
+// Throws InvalidArgument where the dual has no bound below.
+Machine train(const Formulation& formulation, const KernelSource& source,
+              const dual::SolverOptions& options, Control& control);
+
+// Below so many rows, float64 costs no more.
+inline constexpr index_t kSmallestFloat32 = 256;
+
+// Whether float32 kernel values, off by `value_error` each, lead to a usual tolerance in a problem
+// of n rows with coefficients up to `largest_bound`. The errors of the values, times the
+// coefficients, add up like a random walk over the support vectors. Where that stays small beside
+// the margin 1, the refinement soon leaves nothing of it.
+bool float32_suffices(double value_error, double largest_bound, index_t n);
+
+// The options of a machine on all rows of the samples, of which there are n.
+KernelOptions kernel_options_for(const TrainingSamples& samples, index_t n, double largest_bound,
+                                 const TrainingOptions& options);
+
+} // namespace maxmargin

@@ -1,0 +1,107 @@
+#include "maxmargin/svm/formulation.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace maxmargin {
+namespace {
+
+std::vector<double> copy_of(std::span<const double> numbers) {
+  return {numbers.begin(), numbers.end()};
+}
+
+} // namespace
+
+double Formulation::loss_of(index_t column, double f, double offset_width) const {
+  const double error = target_of(column) - f;
+  const double u = (is_twofold() ? std::abs(error) : sign[column] * error) - offset_width;
+  const double positive = std::max(0.0, u);
+  switch (loss) {
+  case Loss::hinge:
+    return C[column] * positive;
+  case Loss::squared_hinge:
+    return C[column] * positive * positive;
+  case Loss::hard_margin: // what the tolerance leaves has no price
+    break;
+  }
+  return 0.0;
+}
+
+// Where u = 0, the gradient of a variable is rho + s width.
+Offset Formulation::offset_of(std::span<const double> multipliers) const {
+  if (!has_free_width()) return {multipliers[0], width};
+  const double above = multipliers[0], below = multipliers[1];
+  const double half = 0.5 * (below - above);
+  return {0.5 * (above + below), is_twofold() ? std::max(0.0, half) : half}; // but for rounding
+}
+
+Formulation c_svc(std::span<const double> y, std::span<const double> C, Loss loss) {
+  return {.loss = loss, .C = copy_of(C), .sign = copy_of(y), .width = -1.0};
+}
+
+Formulation nu_svc(std::span<const double> y, std::span<const double> C, double sum,
+                   index_t second_group) {
+  return {.C = copy_of(C), .sign = copy_of(y), .sum = sum, .second_group = second_group};
+}
+
+Formulation svr(std::span<const double> z, std::span<const double> C, double epsilon) {
+  return {.C = copy_of(C), .target = copy_of(z), .width = epsilon};
+}
+
+Formulation nu_svr(std::span<const double> z, std::span<const double> C, double sum) {
+  return {.C = copy_of(C),
+          .target = copy_of(z),
+          .sum = sum,
+          .second_group = static_cast<index_t>(C.size())};
+}
+
+Formulation one_class(std::span<const double> C, double sum) {
+  return {.C = copy_of(C), .sign = std::vector<double>(C.size(), 1.0), .sum = sum};
+}
+
+dual::DualProblem dual_of(const Formulation& f) {
+  dual::DualProblem problem;
+  problem.second_group = f.second_group;
+  problem.may_be_unbounded = f.loss == Loss::hard_margin;
+  std::vector<double> C = f.C; // by variable
+  if (f.is_twofold()) C.insert(C.end(), f.C.begin(), f.C.end());
+  for (std::size_t v = 0; v < C.size(); ++v) {
+    const double sign = f.sign_of(static_cast<index_t>(v));
+    const double target = f.target_of(static_cast<index_t>(v) % f.n_columns());
+    const bool has_bound = f.loss == Loss::hinge || C[v] == 0.0;
+    const double bound = has_bound ? C[v] : std::numeric_limits<double>::infinity();
+    problem.linear.push_back((f.has_free_width() ? 0.0 : sign * f.width) - target);
+    problem.lower.push_back(sign > 0 ? 0.0 : -bound);
+    problem.upper.push_back(sign > 0 ? bound : 0.0);
+  }
+  if (f.sum == 0.0) return problem;
+  const std::vector<dual::Group> groups = problem.groups();
+  for (const dual::Group& group : groups) {
+    const auto bounds = std::span<const double>(C).subspan(group.begin, group.end - group.begin);
+    const std::vector<double> start =
+        greedy_start(bounds, f.sum / static_cast<double>(groups.size()), f.sign_of(group.begin));
+    problem.start.insert(problem.start.end(), start.begin(), start.end());
+  }
+  return problem;
+}
+
+std::vector<double> ridge_of(const Formulation& f) {
+  std::vector<double> ridge;
+  if (f.loss == Loss::squared_hinge)
+    for (const double c : f.C) ridge.push_back(c > 0.0 ? 0.5 / c : 0.0);
+  return ridge;
+}
+
+std::vector<double> greedy_start(std::span<const double> C, double sum, double sign) {
+  std::vector<double> start;
+  const double dust = dual::kDust * sum;
+  for (const double bound : C) {
+    const double beta = sum > 0.0 && sum >= bound - dust ? bound : sum;
+    start.push_back(sign * beta);
+    sum = sum - beta > dust ? sum - beta : 0.0;
+  }
+  return start;
+}
+
+} // namespace maxmargin

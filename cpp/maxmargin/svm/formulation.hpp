@@ -1,0 +1,96 @@
+#pragma once
+
+#include "maxmargin/dual/dual_problem.hpp"
+#include "maxmargin/kernel/kernel_matrix.hpp"
+
+#include <span>
+#include <vector>
+
+namespace maxmargin {
+
+// What a loss makes of u: max(0, u), max(0, u)^2, or 0 where u <= 0 and infinity elsewhere. The
+// last is the limit of the others for C = infinity.
+enum class Loss { hinge, squared_hinge, hard_margin };
+
+// The offset of a machine, f(x) = w.phi(x) - rho, and the width of its losses.
+struct Offset {
+  double rho = 0.0;
+  double width = 0.0;
+};
+
+// The training problem of a kernel machine, as data. Each column i of the kernel matrix has one
+// variable, of sign s_i, or two, of either sign:
+//
+//   minimise  1/2 ||w||^2 + sum_i sum_s C_i loss(s (t_i - f(x_i)) - width) + price
+//
+//               s       t    width      loss         price
+//   C-SVC       y_i     0    -1         any          0
+//   nu-SVC      y_i     0    free       hinge        sum width
+//   SVR         +1, -1  z_i  epsilon    hinge        0
+//   nu-SVR      +1, -1  z_i  free       hinge        sum width
+//   one-class   +1      0    0          hinge        -sum rho
+//
+// over w, rho and a free width, which is at least 0 in nu-SVR and at most 0 in nu-SVC, where it is
+// -r, r being the functional margin (Cortes and Vapnik 1995; Vapnik 1995; Drucker et al. 1997;
+// Schoelkopf, Smola, Williamson and Bartlett 2000; Schoelkopf, Platt, Shawe-Taylor, Smola and
+// Williamson 2001; the nu formulations in LIBSVM's scaling, sum = nu sum_i C_i).
+//
+// The dual in signed form has a variable beta between 0 and s C_i for each sign:
+//
+//   minimise  1/2 beta' K beta + sum_i sum_s (s width - t_i) beta
+//
+// with a width that is not free, and with each group's |beta| summing up to its share of `sum`, or
+// all beta to 0 where sum = 0. The squared hinge adds 1 / (2 C_i) to the diagonal of K and has no
+// upper bound on |beta|; nor has the hard margin, whose dual has no bound below where no w and rho
+// fulfil its conditions.
+//
+// A column with C_i = 0 takes no part.
+struct Formulation {
+  Loss loss = Loss::hinge;
+  std::vector<double> C = {};      // by column
+  std::vector<double> sign = {};   // by column; empty: two variables, all positive ones first
+  std::vector<double> target = {}; // by column; empty: 0
+  double width = 0.0;              // unless it is free
+  double sum = 0.0;
+  index_t second_group = -1; // of variables, whose sums are fixed apart: the width is free
+
+  index_t n_columns() const { return static_cast<index_t>(C.size()); }
+  bool is_twofold() const { return sign.empty(); }
+  bool has_free_width() const { return second_group >= 0; }
+
+  double sign_of(index_t variable) const {
+    if (is_twofold()) return variable < n_columns() ? 1.0 : -1.0;
+    return sign[variable];
+  }
+  double target_of(index_t column) const { return target.empty() ? 0.0 : target[column]; }
+
+  // C_i times the losses of a column, where the machine has the value f.
+  double loss_of(index_t column, double f, double offset_width) const;
+  // The price, per unit of what is minimised.
+  double price_of(const Offset& offset) const {
+    return sum * (has_free_width() ? offset.width : -offset.rho);
+  }
+  // From the multipliers of the groups' sums.
+  Offset offset_of(std::span<const double> multipliers) const;
+};
+
+// With the hard margin, each C_i is infinity or 0.
+Formulation c_svc(std::span<const double> y, std::span<const double> C, Loss loss);
+// The columns of y = 1 come first; second_group is where the others begin.
+Formulation nu_svc(std::span<const double> y, std::span<const double> C, double sum,
+                   index_t second_group);
+Formulation svr(std::span<const double> z, std::span<const double> C, double epsilon);
+Formulation nu_svr(std::span<const double> z, std::span<const double> C, double sum);
+Formulation one_class(std::span<const double> C, double sum);
+
+dual::DualProblem dual_of(const Formulation& formulation);
+
+// What the formulation adds to the diagonal of K, by column; empty: nothing.
+std::vector<double> ridge_of(const Formulation& formulation);
+
+// Coefficients up to the bounds C that sum up to `sum`, the first ones at their bounds and the last
+// zero (LIBSVM's start), times `sign`. No more than the bounds allow. What rounding leaves of the
+// sum is nothing.
+std::vector<double> greedy_start(std::span<const double> C, double sum, double sign);
+
+} // namespace maxmargin

@@ -1,0 +1,106 @@
+#include "maxmargin/svm/nu_svc.hpp"
+
+#include "maxmargin/base/error.hpp"
+#include "maxmargin/model/text.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace maxmargin {
+namespace {
+
+// Where r is small, the problem is solved again, from where it was, until the violation is small
+// beside r. It never gets so where r is 0 at the optimum: a further round may take so many times
+// the steps of those before.
+constexpr int kMostRounds = 4;
+constexpr double kAim = 0.8;
+constexpr index_t kFurtherSteps = 10;
+constexpr index_t kFewSteps = 50000;
+constexpr double kMuchLess = 1e-3; // of a tolerance that left the sign of r open
+
+// A nu so near to the largest feasible one is that, but for rounding.
+constexpr double kSameNu = 1e-12;
+
+[[noreturn]] void throw_no_margin(double largest_nu) {
+  std::string message = "the margin is 0: at this nu the classes cannot be told apart; a larger nu "
+                        "may help, the largest feasible one being ";
+  append_real(message, largest_nu);
+  throw InvalidArgument(message);
+}
+
+} // namespace
+
+Machine train_nu_svc(const KernelSource& source, std::span<const double> y,
+                     std::span<const double> bounds, double nu, index_t second_group,
+                     const dual::SolverOptions& options, Control& control) {
+  // beta and r grow with the bounds, and the model does not. A power of two rounds nothing.
+  const double unit = std::exp2(std::ilogb(*std::ranges::max_element(bounds)));
+  std::vector<double> C;
+  for (const double bound : bounds) C.push_back(bound / unit);
+  const auto middle = C.begin() + second_group;
+  const double first = std::accumulate(C.begin(), middle, 0.0);
+  const double second = std::accumulate(middle, C.end(), 0.0);
+  const double largest_s = 2.0 * std::min(first, second);
+  const bool is_largest = nu * (first + second) >= (1.0 - kSameNu) * largest_s;
+  const double s = is_largest ? largest_s : nu * (first + second);
+  const auto require_margin = [&](bool condition) {
+    if (!condition) throw_no_margin(largest_s / (first + second));
+  };
+  const Formulation formulation = nu_svc(y, C, s, second_group);
+  dual::DualProblem problem = dual_of(formulation);
+  dual::SolverOptions solver = options;
+  Machine machine;
+  for (int round = 1;; ++round) {
+    DualFit fit(formulation, problem, source, solver, control);
+    const double rounding = dual::kDust * fit.value_scale() * s; // of the gradient, with room
+    const double violation = fit.solution().kkt_violation();
+    const bool is_last =
+        round == kMostRounds || fit.solution().stop_reason != optim::StopReason::converged;
+    double r = 0.0;
+    const Certificate certificate = fit.certify([&] {
+      const Offset offset = fit.offset();
+      Objectives objectives = fit.objectives_at(offset);
+      r = -offset.width;
+      machine.rho = offset.rho;
+      // Neither w = 0 nor an r below the violation can be distinguished from no margin.
+      if (is_largest &&
+          (objectives.quadratic <= rounding * s || (is_last && r <= std::max(violation, 0.0)))) {
+        r = 1.0 / unit;
+        machine.rho = first < second ? r : first > second ? -r : 0.0;
+        objectives = fit.objectives_at({machine.rho, -r});
+      }
+      require_margin(is_largest || r > rounding);
+      const double scale = r != 0.0 ? 1.0 / (r * r) : 1.0; // r = 0 has a further round
+      objectives.dual *= scale;
+      objectives.primal *= scale;
+      return objectives;
+    });
+    machine.certificate.add(certificate);
+    machine.certificate.kkt_violation /= r;
+    const bool is_stopped = certificate.stop_reason != optim::StopReason::converged;
+    const bool is_done = r > 0.0 && machine.certificate.kkt_violation < options.tol;
+    if (is_stopped || is_done || round == kMostRounds) {
+      // A fit that ended neither by a limit of the caller nor at the tolerance has stalled.
+      const bool is_callers_stop = certificate.stop_reason == optim::StopReason::time_limit ||
+                                   machine.certificate.n_iter == options.max_iter;
+      require_margin(is_done || is_callers_stop || machine.certificate.kkt_violation < 1.0);
+      if (is_done)
+        machine.certificate.stop_reason = optim::StopReason::converged;
+      else if (!is_stopped)
+        machine.certificate.stop_reason = optim::StopReason::stalled;
+      machine.beta = fit.beta();
+      for (double& beta : machine.beta) beta /= r;
+      machine.rho /= r;
+      machine.counterpart = 1.0 / (r * unit);
+      return machine;
+    }
+    problem.start = fit.solution().beta;
+    solver.tol = r > 0.0 ? kAim * options.tol * r : kMuchLess * solver.tol;
+    solver.max_iter = std::max(kFewSteps, kFurtherSteps * machine.certificate.n_iter);
+    if (options.max_iter >= 0)
+      solver.max_iter = std::min(solver.max_iter, options.max_iter - machine.certificate.n_iter);
+  }
+}
+
+} // namespace maxmargin

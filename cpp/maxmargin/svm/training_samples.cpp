@@ -1,0 +1,150 @@
+#include "maxmargin/svm/training_samples.hpp"
+
+#include "maxmargin/base/random.hpp"
+#include "maxmargin/kernel/stored_kernel_rows.hpp"
+#include "maxmargin/simd/dispatch.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+
+namespace maxmargin {
+namespace {
+
+constexpr index_t kProbes = 64;
+
+} // namespace
+
+TrainingSamples::TrainingSamples(const MatrixView& X, std::vector<std::vector<index_t>> segments,
+                                 const KernelParams& kernel, bool sums_to_zero, int threads,
+                                 Control& control)
+    : plan_(X, kernel, sums_to_zero, threads), segments_(std::move(segments)), threads_(threads),
+      control_(control), float_(segments_.size()), double_(segments_.size()) {}
+
+template <Real T> TrainingSamples::Packed<T>& TrainingSamples::packed() const {
+  if constexpr (std::is_same_v<T, float>)
+    return float_;
+  else
+    return double_;
+}
+
+template <Real T>
+std::unique_ptr<KernelRows<T>> TrainingSamples::rows(std::span<const index_t> segments,
+                                                     int threads) const {
+  Packed<T>& p = packed<T>();
+  std::call_once(p.once,
+                 [&] { p.samples = pack_samples<T>(plan_, segments_, threads_, control_); });
+  return p.samples->rows(segments, threads);
+}
+
+template <Real T> const T* TrainingSamples::diagonal_block(index_t s) const {
+  Diagonal<T>& diagonal = packed<T>().diagonals[s];
+  std::call_once(diagonal.once, [&] {
+    const index_t segments[] = {s}, n = n_columns(s);
+    const auto kernel = rows<T>(segments, 1);
+    diagonal.values = AlignedBuffer<T>(n * n);
+    kernel->gather(identity_order(n));
+    kernel->square(diagonal.values.data(), n, 1, control_);
+    shared_values_ += kernel->values_computed();
+  });
+  return diagonal.values.data();
+}
+
+template <Real T>
+std::unique_ptr<KernelRows<T>> TrainingSamples::stored_rows(std::span<const index_t> segments,
+                                                            AlignedBuffer<T>& memory) const {
+  const index_t n_first = n_columns(segments[0]), n_second = n_columns(segments[1]);
+  const index_t n = n_first + n_second;
+  memory.resize_discard(n * n);
+  const auto copy_diagonal = [&](index_t s, index_t begin, index_t size) {
+    const T* block = diagonal_block<T>(s);
+    for (index_t r = 0; r < size; ++r)
+      std::copy_n(block + r * size, size, memory.data() + (begin + r) * n + begin);
+  };
+  copy_diagonal(segments[0], 0, n_first);
+  copy_diagonal(segments[1], n_first, n_second);
+
+  const auto kernel = rows<T>(segments, 1);
+  kernel->gather(identity_order(n_first));
+  const index_t row_chunk = kernel->row_chunk(), column_chunk = kernel->column_chunk();
+  std::vector<T*> strip(static_cast<std::size_t>(row_chunk));
+  for (index_t r = 0; r < n_first; r += row_chunk) {
+    control_.poll();
+    const index_t count = std::min(row_chunk, n_first - r);
+    for (index_t c = n_first; c < n; c += column_chunk) {
+      for (index_t k = 0; k < count; ++k) strip[k] = memory.data() + (r + k) * n + c;
+      kernel->evaluate(r, count, c, std::min(c + column_chunk, n), strip.data(), 0);
+    }
+  }
+  const auto transpose = simd::real_table<T>(simd::active_table()).transpose;
+  for (index_t r = n_first; r < n; r += kLane<T>)
+    for (index_t c = 0; c < n_first; c += kLane<T>)
+      transpose(memory.data() + c * n + r, n, memory.data() + r * n + c, n);
+  return std::make_unique<StoredKernelRows<T>>(memory.data(), n, kernel->values_computed());
+}
+
+ExactSums TrainingSamples::exact_sums(std::span<const index_t> segments, int threads) const {
+  std::vector<index_t> sample_of;
+  for (const index_t s : segments) {
+    sample_of.insert(sample_of.end(), segments_[s].begin(), segments_[s].end());
+    sample_of.resize(
+        static_cast<std::size_t>(round_up(static_cast<index_t>(sample_of.size()), kSegmentLane)),
+        segments_[s].back());
+  }
+  return ExactSums(plan_, std::move(sample_of), threads, control_);
+}
+
+double TrainingSamples::level_shift(std::span<const index_t> segments,
+                                    std::span<const double> beta) const {
+  double shift = 0.0;
+  index_t begin = 0;
+  for (const index_t s : segments) {
+    shift += plan_.level_shift(segments_[s], beta.subspan(begin, segments_[s].size()));
+    begin += n_columns(s);
+  }
+  return shift;
+}
+
+template <Real T>
+std::vector<T> TrainingSamples::kernel_of(const std::vector<index_t>& samples) const {
+  const auto packed = pack_samples<T>(plan_, {samples}, 1, control_);
+  const index_t segments[] = {0};
+  const auto rows = packed->rows(segments, 1);
+  std::vector<T> values(samples.size() * static_cast<std::size_t>(rows->size()));
+  rows->gather(identity_order(static_cast<index_t>(samples.size())));
+  rows->square(values.data(), rows->size(), 1, control_);
+  shared_values_ += rows->values_computed();
+  return values;
+}
+
+double TrainingSamples::float32_error() const {
+  std::vector<index_t> all, probes;
+  for (const auto& segment : segments_) all.insert(all.end(), segment.begin(), segment.end());
+  const index_t n = static_cast<index_t>(all.size()), n_probes = std::min(kProbes, n);
+  for (index_t k = 0; k < n_probes; ++k) probes.push_back(all[k * n / n_probes]);
+  const std::vector<float> narrow = kernel_of<float>(probes);
+  const std::vector<double> wide = kernel_of<double>(probes);
+  const index_t narrow_stride = round_up(n_probes, kSegmentLane);
+  double squares = 0.0, largest = 0.0;
+  for (index_t i = 0; i < n_probes; ++i)
+    for (index_t j = 0; j < n_probes; ++j) {
+      const double exact = wide[i * narrow_stride + j];
+      const double error = static_cast<double>(narrow[i * narrow_stride + j]) - exact;
+      squares += error * error;
+      largest = std::max(largest, std::abs(exact));
+    }
+  const double root_mean = std::sqrt(squares / static_cast<double>(n_probes * n_probes));
+  return std::max(root_mean, std::ldexp(largest, -25));
+}
+
+template std::unique_ptr<KernelRows<float>> TrainingSamples::rows(std::span<const index_t>,
+                                                                  int) const;
+template std::unique_ptr<KernelRows<double>> TrainingSamples::rows(std::span<const index_t>,
+                                                                   int) const;
+
+template std::unique_ptr<KernelRows<float>>
+TrainingSamples::stored_rows(std::span<const index_t>, AlignedBuffer<float>&) const;
+template std::unique_ptr<KernelRows<double>>
+TrainingSamples::stored_rows(std::span<const index_t>, AlignedBuffer<double>&) const;
+
+} // namespace maxmargin

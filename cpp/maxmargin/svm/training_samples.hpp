@@ -1,0 +1,79 @@
+#pragma once
+
+#include "maxmargin/base/aligned_buffer.hpp"
+#include "maxmargin/kernel/exact_sums.hpp"
+#include "maxmargin/kernel/packed_samples.hpp"
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+namespace maxmargin {
+
+// The samples of a training set in segments (its classes), packed when first asked for in a type.
+// The samples must outlive it. May be asked by several threads at a time. `sums_to_zero` as in
+// PackingPlan.
+class TrainingSamples {
+ public:
+  TrainingSamples(const MatrixView& X, std::vector<std::vector<index_t>> segments,
+                  const KernelParams& kernel, bool sums_to_zero, int threads, Control& control);
+
+  const std::vector<index_t>& segment(index_t s) const { return segments_[s]; }
+  index_t n_segments() const { return static_cast<index_t>(segments_.size()); }
+  // Columns of a segment, padding included.
+  index_t n_columns(index_t s) const {
+    return round_up(static_cast<index_t>(segments_[s].size()), kSegmentLane);
+  }
+
+  template <Real T>
+  std::unique_ptr<KernelRows<T>> rows(std::span<const index_t> segments, int threads) const;
+
+  // The same for two segments, with all values computed. The kernel matrix of a segment with itself
+  // is computed once for all calls; the rest stands in `memory`, which must outlive the result.
+  template <Real T>
+  std::unique_ptr<KernelRows<T>> stored_rows(std::span<const index_t> segments,
+                                             AlignedBuffer<T>& memory) const;
+
+  // Multiplications of one kernel value.
+  double products_per_value() const { return plan_.products_per_value(); }
+
+  // For the columns of rows(segments).
+  ExactSums exact_sums(std::span<const index_t> segments, int threads) const;
+
+  // What a level of sums of kernel values is to be raised by; beta by column of rows(segments).
+  double level_shift(std::span<const index_t> segments, std::span<const double> beta) const;
+
+  // About how far float32 kernel values are off: measured on a few samples, and at least the
+  // rounding of the largest of their values.
+  double float32_error() const;
+
+  // Kernel values computed so far for all machines alike, which none of their KernelRows counts.
+  index_t shared_values() const { return shared_values_; }
+
+ private:
+  template <Real T> struct Diagonal {
+    std::once_flag once;
+    AlignedBuffer<T> values;
+  };
+  template <Real T> struct Packed {
+    explicit Packed(std::size_t n_segments) : diagonals(n_segments) {}
+    std::once_flag once;
+    std::unique_ptr<PackedSamples<T>> samples;
+    std::vector<Diagonal<T>> diagonals; // by segment
+  };
+  template <Real T> Packed<T>& packed() const;
+  template <Real T> const T* diagonal_block(index_t s) const;
+  template <Real T> std::vector<T> kernel_of(const std::vector<index_t>& samples) const;
+
+  PackingPlan plan_;
+  std::vector<std::vector<index_t>> segments_;
+  int threads_;
+  Control& control_;
+  mutable Packed<float> float_;
+  mutable Packed<double> double_;
+  mutable std::atomic<index_t> shared_values_ = 0;
+};
+
+} // namespace maxmargin
