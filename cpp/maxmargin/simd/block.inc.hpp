@@ -1,4 +1,5 @@
-// Blocks of kernel values: register tiles of dot products with the kernel's epilogue fused.
+// Blocks of kernel values: register tiles of products, which the kernel's passes turn into values
+// while they are near.
 #pragma once
 
 #include "maxmargin/simd/compose.inc.hpp"
@@ -7,9 +8,6 @@
 
 namespace maxmargin::simd {
 namespace {
-
-// Vectors in one 64-byte line of a panel.
-inline constexpr int kVecsPerLine = 64 / MAXMARGIN_VEC_BYTES;
 
 // sum + what x and z contribute to a product.
 template <Pairing P, class T> MAXMARGIN_INLINE Vec<T> add_pair(Vec<T> x, Vec<T> z, Vec<T> sum) {
@@ -36,63 +34,45 @@ template <class Run> MAXMARGIN_INLINE auto with_pairing(Pairing pairing, const R
   return run.template operator()<Pairing::multiply>();
 }
 
-// The products of H query rows with P panels. The H x P x 64 bytes of sums stay in registers; every
-// step of k loads P lines of the panels and broadcasts H numbers.
+// Where products go: times a scale, if there is one, to a column of the rows, and so much further
+// for the next panels.
+template <class T> struct Destination {
+  T* const* rows = nullptr;
+  index_t column = 0, further = 0;
+  const T* scale = nullptr;
+};
+
+// The products of n_tiles times H query rows with n panels, P of them at a time. The H x P x 64
+// bytes of sums stay in registers; every step of k loads P lines of the panels and broadcasts H
+// numbers. Not inlined: were other registers live beside the sums, GCC would spill sums inside the
+// loop over k.
 template <Pairing A, int H, int P, class T>
-MAXMARGIN_INLINE void products(const DenseBlock<T>& block, const T* queries, const T* const* panels,
-                               T* dots) {
+[[gnu::noinline]] void tile_products(const T* queries, index_t n_tiles, index_t depth,
+                                     const T* const* panels, index_t n, Destination<T> to) {
   using V = Vec<T>;
   constexpr int W = P * kVecsPerLine;
-  V sum[H][W];
-  unroll<H>([&](auto r) { unroll<W>([&](auto v) { sum[r][v] = V::zero(); }); });
-  for (index_t k = 0; k < block.depth; ++k) {
-    V line[W];
-    unroll<W>([&](auto v) {
-      line[v] = V::load(panels[v / kVecsPerLine] + k * kLane<T> + v % kVecsPerLine * V::size);
-    });
-    unroll<H>([&](auto r) {
-      const V query = V::fill(queries[k * H + r]);
-      unroll<W>([&](auto v) { sum[r][v] = add_pair<A>(query, line[v], sum[r][v]); });
-    });
-  }
-  unroll<H>(
-      [&](auto r) { unroll<W>([&](auto v) { sum[r][v].store(dots + (r * W + v) * V::size); }); });
-}
-
-// The products of a tile, for strips that have no loop of their own over its depth.
-template <Pairing A, int H, int P, class T>
-[[gnu::noinline]] void tile_products(const DenseBlock<T>& block, const T* const* panels,
-                                     index_t row, T* dots) {
-  products<A, H, P>(block, block.queries + row * block.depth, panels, dots);
-}
-
-// One tile: kernel values of H query rows, of which there are n_rows, with P panels. The products
-// go through memory, in loops that are not unrolled: were the epilogue's registers live beside the
-// sums, GCC would spill sums inside the loop over k.
-template <Pairing A, Transform F, bool IsScaled, int H, int P, class T>
-MAXMARGIN_INLINE void tile(const DenseBlock<T>& block, const T* const* panels,
-                           const Scale<P * kVecsPerLine, T>& scale, index_t row, index_t n_rows,
-                           index_t column) {
-  using V = Vec<T>;
-  constexpr index_t width = P * kLane<T>;
-  alignas(64) T dots[H * width];
-  const Leaf<T> leaf = *block.epilogue;
-  products<A, H, P>(block, block.queries + row * block.depth, panels, dots);
-  for (index_t r = 0; r < n_rows; ++r) {
-    T* out = block.out[row + r] + column;
-    const V query_half_norm = V::fill(block.query_half_norms[row + r]);
-    for (int p = 0; p < P; ++p) {
-      V x[kVecsPerLine], half_norms[kVecsPerLine];
-      load_vectors<kVecsPerLine>(dots + r * width + p * kLane<T>, x);
-      load_vectors<kVecsPerLine>(panels[p] + block.depth * kLane<T>, half_norms);
-      unroll<kVecsPerLine>([&](auto v) { half_norms[v] = half_norms[v] + query_half_norm; });
-      if constexpr (IsScaled)
-        scale.template multiply<true, kVecsPerLine>(x, row + r, p * kVecsPerLine);
-      else
-        transform<F, kVecsPerLine>(x, half_norms, leaf);
-      store_vectors<kVecsPerLine>(x, out + p * kLane<T>);
+  for (index_t p = 0; p < n; p += P, to.column += to.further)
+    for (index_t tile = 0; tile < n_tiles; ++tile) {
+      const T* const tile_queries = queries + tile * H * depth;
+      V sum[H][W];
+      unroll<H>([&](auto r) { unroll<W>([&](auto v) { sum[r][v] = V::zero(); }); });
+      for (index_t k = 0; k < depth; ++k) {
+        V line[W];
+        unroll<W>([&](auto v) {
+          line[v] =
+              V::load(panels[p + v / kVecsPerLine] + k * kLane<T> + v % kVecsPerLine * V::size);
+        });
+        unroll<H>([&](auto r) {
+          const V query = V::fill(tile_queries[k * H + r]);
+          unroll<W>([&](auto v) { sum[r][v] = add_pair<A>(query, line[v], sum[r][v]); });
+        });
+      }
+      if (to.scale != nullptr)
+        unroll<H>([&](auto r) {
+          unroll<W>([&](auto v) { sum[r][v] = sum[r][v] * V::fill(*to.scale); });
+        });
+      unroll<H>([&](auto r) { store_vectors<W>(sum[r], to.rows[tile * H + r] + to.column); });
     }
-  }
 }
 
 // Calls run<H>() with the least height of a tile that holds the rows.
@@ -104,177 +84,80 @@ template <int H, class Run> MAXMARGIN_INLINE void with_height(index_t n_rows, co
   run.template operator()<H>();
 }
 
-// A strip of a block: its panels from number `first` on, and what belongs to them.
-template <class T> struct Strip {
-  MAXMARGIN_INLINE Strip(const DenseBlock<T>& block, index_t first)
-      : panels(block.panels + first), column(block.column + first * kLane<T>),
-        factors{&block.query_factors, &block.column_factors, 0, first * kLane<T>} {}
-
-  const T* const* panels;
-  index_t column; // of the results
-  BlockFactors<T> factors;
-};
-
-template <Pairing A, Transform F, bool IsScaled, int P, class T>
-[[gnu::noinline]] void plain_strip(const DenseBlock<T>& block, const Strip<T>& strip) {
-  constexpr index_t tile_rows = MAXMARGIN_TILE_ROWS;
-  const T* const* const panels = strip.panels;
-  const index_t column = strip.column;
-  Scale<P * kVecsPerLine, T> scale;
-  if constexpr (IsScaled)
-    scale = scale_of_leaf<P * kVecsPerLine>(block.epilogue->steps[0], strip.factors);
-  index_t row = 0;
-  for (; row + tile_rows <= block.n_queries; row += tile_rows)
-    tile<A, F, IsScaled, tile_rows, P>(block, panels, scale, row, tile_rows, column);
-  const index_t left = block.n_queries - row;
-  if (left > 0)
-    with_height<1>(left, [&]<int H>() {
-      tile<A, F, IsScaled, H, P>(block, panels, scale, row, left, column);
-    });
+// The products of n of the query rows, from `first` on, with panels.
+template <Pairing A, class T>
+MAXMARGIN_INLINE void row_products(const DenseBlock<T>& block, index_t first, index_t n,
+                                   const T* const* panels, index_t n_panels, Destination<T> to) {
+  constexpr index_t P = MAXMARGIN_TILE_PANELS, tile_rows = MAXMARGIN_TILE_ROWS;
+  const index_t n_whole = n_panels / P * P;
+  const auto take = [&]<int H>(index_t row, index_t n_tiles) {
+    const T* const queries = block.queries + (first + row) * block.depth;
+    Destination<T> place = to;
+    place.rows += row;
+    tile_products<A, H, P>(queries, n_tiles, block.depth, panels, n_whole, place);
+    if constexpr (P > 1) {
+      place.column += n_whole / P * place.further;
+      if (n_whole < n_panels)
+        tile_products<A, H, 1>(queries, n_tiles, block.depth, panels + n_whole, 1, place);
+    }
+  };
+  const index_t n_tiles = n / tile_rows, n_left = n % tile_rows;
+  if (n_tiles > 0) take.template operator()<tile_rows>(0, n_tiles);
+  if (n_left > 0)
+    with_height<1>(n_left, [&]<int H>() { take.template operator()<H>(n_tiles * tile_rows, 1); });
 }
 
-// Kernel values of a block with its panels from `begin` up to `end`, P of them at a time.
-template <Pairing A, Transform F, bool IsScaled, int P, class T>
-void plain_strips(const DenseBlock<T>& block, index_t begin, index_t end) {
-  for (index_t p = begin; p < end; p += P)
-    plain_strip<A, F, IsScaled, P>(block, Strip<T>(block, p));
-}
-
-// The products of the rows from `first` up to `end`, row by row.
-template <Pairing A, int P, class T>
-void strip_products(const DenseBlock<T>& block, const T* const* panels, index_t first, index_t end,
-                    T* dots) {
-  constexpr index_t tile_rows = MAXMARGIN_TILE_ROWS;
-  for (index_t row = first; row < end; row += tile_rows)
-    with_height<1>(end - row < tile_rows ? end - row : tile_rows, [&]<int H>() {
-      tile_products<A, H, P>(block, panels, row, dots + (row - first) * P * kLane<T>);
-    });
-}
-
-// Values of a composed kernel that one pass makes, out of the products of rows.
-template <Transform F, int P, class Shape, class T>
-[[gnu::noinline]] void join_rows(const DenseBlock<T>& block, const T* const* panels,
-                                 const Join<Shape, P * kVecsPerLine, T>& given, const T* dots,
-                                 index_t first, index_t n_rows, index_t column) {
-  using V = Vec<T>;
-  constexpr int W = P * kVecsPerLine;
-  const Join<Shape, W, T> join = given;
-  T* const* const out = block.out + first;
-  const T* const query_half_norms = block.query_half_norms + first;
-  V half_norms[W];
-  unroll<P>([&](auto p) {
-    load_vectors<kVecsPerLine>(panels[p] + block.depth * kLane<T>, half_norms + p * kVecsPerLine);
+// Values that are products times a scale, of the rows in whole tiles: they go where the results
+// belong. Returns how many rows.
+template <class T> index_t store_products(const DenseBlock<T>& block) {
+  constexpr index_t P = MAXMARGIN_TILE_PANELS, tile_rows = MAXMARGIN_TILE_ROWS;
+  const index_t n_rows = block.n_queries / tile_rows * tile_rows;
+  const T scale = block.epilogue->scale;
+  with_pairing(block.epilogue->pairing, [&]<Pairing A>() {
+    row_products<A>(block, 0, n_rows, block.panels, block.n_panels,
+                    Destination<T>{block.out, block.column, P * kLane<T>, &scale});
   });
-  for (index_t r = 0; r < n_rows; ++r) {
-    const V query_half_norm = V::fill(query_half_norms[r]);
-    V x[W], sums[W];
-    load_vectors<W>(dots + r * (P * kLane<T>), x);
-    unroll<W>([&](auto v) { sums[v] = half_norms[v] + query_half_norm; });
-    join_values<F>(x, sums, static_cast<const T*>(nullptr), join, first + r);
-    store_vectors<W>(x, out[r] + column);
-  }
+  return n_rows;
 }
 
-// The same for a composed kernel whose values one pass makes. It takes few rows at a time, so that
-// the processor works at the next products meanwhile.
-template <Pairing A, Transform F, int P, class T>
-void joined_strips(const DenseBlock<T>& block, index_t begin, index_t end) {
-  constexpr index_t tile_rows = MAXMARGIN_TILE_ROWS, most_rows = 96 / (tile_rows * P) * tile_rows;
-  alignas(64) T dots[most_rows * P * kLane<T>];
-  const PassSteps<T> steps = pass_from(*block.epilogue, 0);
-  with_shape<true>(steps, [&]<class Shape>(Shape shape) {
-    if constexpr (F == Transform::exponential || Shape::beside != Beside::exponential)
-      for (index_t p = begin; p < end; p += P) {
-        const Strip<T> strip(block, p);
-        const Join<Shape, P * kVecsPerLine, T> join(steps, strip.factors, shape);
-        for (index_t first = 0; first < block.n_queries; first += most_rows) {
-          const index_t n_left = block.n_queries - first;
-          const index_t n_rows = n_left < most_rows ? n_left : most_rows;
-          strip_products<A, P>(block, strip.panels, first, first + n_rows, dots);
-          join_rows<F, P>(block, strip.panels, join, dots, first, n_rows, strip.column);
-        }
-      }
-  });
-}
-
-// The same for a composed kernel, whose steps take the products of several tiles at a time.
-template <Pairing A, int P, class T>
-void composed_strips(const DenseBlock<T>& block, index_t begin, index_t end) {
-  constexpr index_t tile_rows = MAXMARGIN_TILE_ROWS, width = P * kLane<T>;
-  constexpr index_t most_rows = kComposed<T> / (tile_rows * width) * tile_rows;
-  static_assert(most_rows > 0);
-  alignas(64) T dots[most_rows * width], half_norms[width];
-  const Passes<P * kVecsPerLine, T> passes(*block.epilogue);
-  Composition<P * kVecsPerLine, T> composition;
-  composition.dots = dots;
-  composition.half_norms = half_norms;
-  for (index_t p = begin; p < end; p += P) {
-    const Strip<T> strip(block, p);
-    for (int k = 0; k < P; ++k)
-      __builtin_memcpy(half_norms + k * kLane<T>, strip.panels[k] + block.depth * kLane<T>, 64);
-    composition.factors = strip.factors;
-    composition.column = strip.column;
-    for (index_t first = 0; first < block.n_queries; first += most_rows) {
-      const index_t n_left = block.n_queries - first;
-      composition.n_rows = n_left < most_rows ? n_left : most_rows;
-      strip_products<A, P>(block, strip.panels, first, first + composition.n_rows, dots);
-      composition.row_half_norms = block.query_half_norms + first;
-      composition.factors.first_row = first;
-      composition.out = block.out + first;
-      passes.run(composition);
+// Batches have as many rows as there are, and as many panels as make them full.
+template <class T> void dense_block(const DenseBlock<T>& block) {
+  constexpr index_t tile_rows = MAXMARGIN_TILE_ROWS, P = MAXMARGIN_TILE_PANELS;
+  constexpr index_t n_lines = kBatch<T> / kLane<T>,
+                    most_rows = n_lines / (tile_rows * P) * tile_rows;
+  const bool is_product = block.epilogue->transform == Transform::identity;
+  const index_t begin = is_product ? store_products(block) : 0;
+  if (begin == block.n_queries) return;
+  index_t n_rows = 1; // in tiles
+  with_height<1>(block.n_queries - begin,
+                 [&]<int H>() { n_rows = (block.n_queries - begin + H - 1) / H * H; });
+  if (n_rows > most_rows) n_rows = most_rows;
+  const index_t n_panels = n_lines / n_rows / P * P;
+  alignas(64) T dots[kBatch<T>];
+  T* rows[n_lines];
+  const Passes<T> passes(*block.epilogue);
+  Batch<T> batch;
+  batch.dots = dots;
+  batch.row_stride = P * kLane<T>;
+  batch.strip_stride = n_rows * batch.row_stride;
+  batch.half_norms_at = block.depth * kLane<T>;
+  for (index_t r = 0; r < n_rows; ++r) rows[r] = dots + r * batch.row_stride;
+  for (index_t p = 0; p < block.n_panels; p += n_panels) {
+    batch.n_lines = block.n_panels - p < n_panels ? block.n_panels - p : n_panels;
+    batch.others = block.panels + p;
+    batch.column = block.column + p * kLane<T>;
+    for (index_t first = begin; first < block.n_queries; first += n_rows) {
+      batch.n_rows = block.n_queries - first < n_rows ? block.n_queries - first : n_rows;
+      batch.row_half_norms = block.query_half_norms + first;
+      batch.factors = {&block.query_factors, &block.column_factors, first, p * kLane<T>};
+      batch.out = block.out + first;
+      with_pairing(block.epilogue->pairing, [&]<Pairing A>() {
+        row_products<A>(block, first, batch.n_rows, batch.others, batch.n_lines,
+                        Destination<T>{rows, 0, batch.strip_stride});
+      });
+      passes.run(batch);
     }
   }
-}
-
-template <Pairing A, Transform F, Form form, class T>
-void dense_block_of(const DenseBlock<T>& block) {
-  constexpr int P = MAXMARGIN_TILE_PANELS;
-  const auto strips = [&]<int N>(index_t begin, index_t end) {
-    if constexpr (form == Form::plain || form == Form::scaled)
-      plain_strips<A, F, form == Form::scaled, N>(block, begin, end);
-    else if constexpr (form == Form::joined)
-      joined_strips<A, F, N>(block, begin, end);
-    else
-      composed_strips<A, N>(block, begin, end);
-  };
-  const index_t n_whole = block.n_panels / P * P;
-  strips.template operator()<P>(0, n_whole);
-  if constexpr (P > 1)
-    if (n_whole < block.n_panels) strips.template operator()<1>(n_whole, block.n_panels);
-}
-
-// Calls run<A, F, form>() for the epilogue's pairing, form, and transform, or that of the leaf
-// where one pass makes the values of a composition. Compositions of any steps, which can do what
-// all others can, serve those that are rare.
-template <class T, class Run>
-MAXMARGIN_INLINE void dispatch(const Epilogue<T>& epilogue, const Run& run) {
-  const Form form = form_of(epilogue);
-  const Transform f = form == Form::scaled || form == Form::joined
-                          ? pass_from(epilogue, 0).leaf->leaf.transform
-                          : epilogue.transform;
-  const auto with_form = [&]<Pairing A, Transform F>() {
-    if constexpr (F == Transform::identity)
-      if (form == Form::scaled) return run.template operator()<A, F, Form::scaled>();
-    if (form == Form::joined) return run.template operator()<A, F, Form::joined>();
-    return run.template operator()<A, F, Form::plain>();
-  };
-  with_pairing(epilogue.pairing, [&]<Pairing A>() {
-    constexpr bool is_dot = A == Pairing::multiply;
-    if (f == Transform::exponential)
-      return with_form.template operator()<A, Transform::exponential>();
-    if constexpr (A != Pairing::harmonic)
-      if (f == Transform::identity) return with_form.template operator()<A, Transform::identity>();
-    if constexpr (is_dot)
-      if (f == Transform::power) return with_form.template operator()<A, Transform::power>();
-    if constexpr (is_dot)
-      if (f == Transform::tanh) return with_form.template operator()<A, Transform::tanh>();
-    return run.template operator()<A, Transform::composed, Form::composed>();
-  });
-}
-
-template <class T> void dense_block(const DenseBlock<T>& block) {
-  dispatch(*block.epilogue,
-           [&]<Pairing A, Transform F, Form form>() { dense_block_of<A, F, form>(block); });
 }
 
 template <class T>

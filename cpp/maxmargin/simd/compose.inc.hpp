@@ -1,4 +1,5 @@
-// Compositions of functions of products.
+// Kernel values out of products: one pass over a batch of them for a plain kernel, one or more for a
+// composition of several.
 #pragma once
 
 #include "maxmargin/simd/kernel_table.hpp"
@@ -7,6 +8,9 @@
 namespace maxmargin::simd {
 namespace {
 
+// Vectors in a line of 64 bytes, which passes take at a time.
+inline constexpr int kVecsPerLine = 64 / MAXMARGIN_VEC_BYTES;
+
 template <int W, class T> MAXMARGIN_INLINE void load_vectors(const T* from, Vec<T>* to) {
   unroll<W>([&](auto v) { to[v] = Vec<T>::load(from + v * Vec<T>::size); });
 }
@@ -14,8 +18,8 @@ template <int W, class T> MAXMARGIN_INLINE void store_vectors(const Vec<T>* from
   unroll<W>([&](auto v) { from[v].store(to + v * Vec<T>::size); });
 }
 
-// The factors of a block's rows, of which these begin with first_row, and of W vectors of others,
-// which begin with `first`.
+// The factors of a block's rows, of which these begin with first_row, and of lines of others, which
+// begin with `first`.
 template <class T> struct BlockFactors {
   const Factors<T>* rows = nullptr;
   const Factors<T>* others = nullptr;
@@ -23,33 +27,34 @@ template <class T> struct BlockFactors {
 };
 
 // What a step multiplies a value by: a weight, and, where there are any, the factors of one number
-// of all rows and of all others. A weight of 1, which is usual, is left out: processors multiply
-// less often in a cycle than they add.
-template <int W, class T> struct Scale {
+// of all rows and of a line of others. A weight of 1, which is usual, is left out: processors
+// multiply less often in a cycle than they add.
+template <class T> struct Scale {
   using V = Vec<T>;
+  static constexpr int W = kVecsPerLine;
 
   Scale() = default;
-  MAXMARGIN_INLINE Scale(const BlockFactors<T>& factors, T w, int factor) : weight(w) {
+  MAXMARGIN_INLINE Scale(const BlockFactors<T>& factors, index_t l, T w, int factor) : weight(w) {
     if (factor == kNoFactor) return;
     rows = factors.rows->values + factor * factors.rows->stride + factors.first_row;
-    load_vectors<W>(factors.others->values + factor * factors.others->stride + factors.first,
+    load_vectors<W>(factors.others->values + factor * factors.others->stride + factors.first +
+                        l * kLane<T>,
                     others);
     unroll<W>([&](auto v) { others[v] = others[v] * V::fill(w); });
   }
 
   // x times the scale, in row r.
-  template <bool has_factors = true, int N = W>
-  MAXMARGIN_INLINE void multiply(V* x, index_t r, int first = 0) const {
+  template <bool has_factors = true> MAXMARGIN_INLINE void multiply(V* x, index_t r) const {
     if (has_factors && rows != nullptr) {
       const V of_row = V::fill(rows[r]);
-      unroll<N>([&](auto v) { x[v] = x[v] * (of_row * others[first + v]); });
+      unroll<W>([&](auto v) { x[v] = x[v] * (of_row * others[v]); });
     } else if (weight != T(1)) {
-      unroll<N>([&](auto v) { x[v] = x[v] * V::fill(weight); });
+      unroll<W>([&](auto v) { x[v] = x[v] * V::fill(weight); });
     }
   }
 
   // x times the scale, in row r, plus y, in place of x.
-  template <bool has_factors = true> MAXMARGIN_INLINE void fuse(V* x, const V* y, index_t r) const {
+  template <bool has_factors> MAXMARGIN_INLINE void fuse(V* x, const V* y, index_t r) const {
     if (has_factors && rows != nullptr) {
       const V of_row = V::fill(rows[r]);
       unroll<W>([&](auto v) { x[v] = fma(x[v], of_row * others[v], y[v]); });
@@ -68,10 +73,10 @@ template <int W, class T> struct Scale {
 // multiplications hide beside the long chain of the first, or an exponential beside another.
 // Without a leaf, the operation joins the two topmost levels.
 template <class T> struct PassSteps {
-  const Step<T>* leaf = nullptr;
-  const Step<T>* beside = nullptr;
-  const Step<T>* operation = nullptr;
-  int count = 0;
+  const Step<T>* leaf;
+  const Step<T>* beside;
+  const Step<T>* operation;
+  int count;
 };
 enum class Beside { nothing, power, exponential };
 
@@ -98,23 +103,6 @@ template <class T> MAXMARGIN_INLINE PassSteps<T> pass_from(const Epilogue<T>& e,
   return {step, nullptr, nullptr, 1};
 }
 
-// What makes the values of a kernel: its transform alone; products times a scale; one pass; or any
-// number of them.
-enum class Form { plain, scaled, joined, composed };
-template <class T> MAXMARGIN_INLINE Form form_of(const Epilogue<T>& e) {
-  if (e.transform != Transform::composed) return Form::plain;
-  if (e.n_steps == 1 && e.steps[0].leaf.transform == Transform::identity) return Form::scaled;
-  return pass_from(e, 0).count == e.n_steps ? Form::joined : Form::composed;
-}
-
-// What a leaf's value is multiplied by; the scale of products themselves is part of it.
-template <int W, class T>
-MAXMARGIN_INLINE Scale<W, T> scale_of_leaf(const Step<T>& step, const BlockFactors<T>& factors) {
-  const Leaf<T>& leaf = step.leaf;
-  return {factors, leaf.transform == Transform::identity ? step.weight * leaf.scale : step.weight,
-          step.factor};
-}
-
 template <class T> MAXMARGIN_INLINE bool has_factors(const PassSteps<T>& steps) {
   const auto has_factor = [](const Step<T>* step) {
     return step != nullptr && step->factor != kNoFactor;
@@ -122,203 +110,242 @@ template <class T> MAXMARGIN_INLINE bool has_factors(const PassSteps<T>& steps) 
   return has_factor(steps.leaf) || has_factor(steps.beside) || has_factor(steps.operation);
 }
 
-// What a leaf's pass is like: as types where loops over rows shall not ask, or as numbers.
-template <StepKind kind_, Beside beside_, bool has_factors_> struct FixedShape {
+// What a leaf's pass is like, as a type, since loops over rows shall not ask.
+template <StepKind kind_, Beside beside_, bool has_factors_> struct Shape {
   static constexpr StepKind kind = kind_;
   static constexpr Beside beside = beside_;
   static constexpr bool has_factors = has_factors_;
 };
-struct AnyShape {
-  StepKind kind = StepKind::value;
-  Beside beside = Beside::nothing;
-  static constexpr bool has_factors = true;
-};
-template <class T> MAXMARGIN_INLINE Beside beside_of(const PassSteps<T>& steps) {
-  if (steps.beside == nullptr) return Beside::nothing;
-  return is_power(*steps.beside) ? Beside::power : Beside::exponential;
-}
-template <class T> MAXMARGIN_INLINE StepKind kind_of(const PassSteps<T>& steps) {
-  return steps.operation != nullptr ? steps.operation->kind : StepKind::value;
-}
 
-// Calls run(shape) with the shape of a leaf's pass: of one that makes all values, which has no
-// level before it, or of any.
-template <bool IsWhole, class T, class Run>
+// Calls run(shape) with the shape of a leaf's pass.
+template <class T, class Run>
 MAXMARGIN_INLINE auto with_shape(const PassSteps<T>& steps, const Run& run) {
   const auto with = [&]<StepKind kind, Beside beside>() {
-    return has_factors(steps) ? run(FixedShape<kind, beside, true>{})
-                              : run(FixedShape<kind, beside, false>{});
+    return has_factors(steps) ? run(Shape<kind, beside, true>{})
+                              : run(Shape<kind, beside, false>{});
   };
-  const Beside beside = beside_of(steps);
   const auto join = [&]<StepKind kind>() {
-    if constexpr (!IsWhole)
-      if (beside == Beside::nothing) return with.template operator()<kind, Beside::nothing>();
-    if (beside == Beside::exponential) return with.template operator()<kind, Beside::exponential>();
-    return with.template operator()<kind, Beside::power>();
+    if (steps.beside == nullptr) return with.template operator()<kind, Beside::nothing>();
+    return is_power(*steps.beside) ? with.template operator()<kind, Beside::power>()
+                                   : with.template operator()<kind, Beside::exponential>();
   };
-  const StepKind kind = kind_of(steps);
-  if (kind == StepKind::value) return with.template operator()<StepKind::value, Beside::nothing>();
-  if (kind == StepKind::add) return join.template operator()<StepKind::add>();
-  return join.template operator()<StepKind::multiply>();
+  if (steps.operation == nullptr)
+    return with.template operator()<StepKind::value, Beside::nothing>();
+  return steps.operation->kind == StepKind::add ? join.template operator()<StepKind::add>()
+                                                : join.template operator()<StepKind::multiply>();
 }
 
-// A leaf's pass as the loop over rows needs it. (Copies, since a store may change, for all that the
-// compiler knows, what is behind a pointer.)
-template <class Shape, int W, class T> struct Join {
-  MAXMARGIN_INLINE Join(const PassSteps<T>& steps, const BlockFactors<T>& factors, Shape s)
-      : shape(s), leaf(steps.leaf->leaf),
-        beside((steps.beside != nullptr ? steps.beside : steps.leaf)->leaf),
-        of_leaf(scale_of_leaf<W>(*steps.leaf, factors)) {
-    if (steps.operation != nullptr) of_result = {factors, T(1), steps.operation->factor};
-    if (steps.beside == nullptr) return;
-    if (beside.transform == Transform::identity) beside.degree = 1;
-    of_beside = {factors, steps.beside->weight, steps.beside->factor};
+// Products of n_rows rows with lines of others, to be turned into kernel values by passes over all of
+// them. What a pass makes becomes a level of the stack; that of the last one goes where the results
+// belong. As many are taken at a time as stay in the first-level cache with the levels.
+template <class T> inline constexpr index_t kBatch = 6144 / index_t{sizeof(T)};
+
+template <class T> struct Batch {
+  // The place of line l of the others in row 0.
+  MAXMARGIN_INLINE index_t place(index_t l) const {
+    return l / MAXMARGIN_TILE_PANELS * strip_stride + l % MAXMARGIN_TILE_PANELS * kLane<T>;
+  }
+  MAXMARGIN_INLINE const T* half_norms(index_t l) const { return others[l] + half_norms_at; }
+  MAXMARGIN_INLINE T* result(index_t l, index_t r) const {
+    return out != nullptr ? out[r] + column + l * kLane<T> : dots + place(l) + r * row_stride;
   }
 
-  Shape shape;
-  JoinedLeaf<T> leaf, beside;
-  Scale<W, T> of_leaf, of_beside, of_result;
+  T* dots = nullptr; // strips of as many lines as a tile has, row by row
+  index_t strip_stride = 0, row_stride = 0;
+  index_t n_rows = 0, n_lines = 0;
+  const T* row_half_norms = nullptr;
+  const T* const* others = nullptr; // their lines; behind each, at an offset, are its half norms
+  index_t half_norms_at = 0;
+  BlockFactors<T> factors;
+  T* const* out = nullptr; // n_rows pointers; null: in place of the products
+  index_t column = 0;
+  alignas(64) T stack[kStackDepth][kBatch<T>];
 };
 
-// The values of a pass in row r, out of products x and the sums of half norms; `before` has those
-// of the level before.
-template <Transform F, class Shape, int W, class T>
+template <class T> struct Pass {
+  void (*run)(Batch<T>&, const Pass&);
+  const Leaf<T>* plain; // a kernel that is not composed
+  PassSteps<T> steps;   // of one that is
+  int level;            // that the steps make or change
+  bool is_last;
+};
+
+// The values of a plain kernel, in L lines of the others at a time. (Copies, since a store may
+// change, for all that the compiler knows, what is behind a pointer.)
+template <Transform F, int L, class T>
+MAXMARGIN_INLINE void take_strip(const Batch<T>& batch, const Leaf<T> leaf, index_t l) {
+  using V = Vec<T>;
+  constexpr int W = L * kVecsPerLine;
+  const T *dots = batch.dots + batch.place(l), *const row_half_norms = batch.row_half_norms;
+  const index_t n_rows = batch.n_rows, row_stride = batch.row_stride;
+  V half_norms[W];
+  unroll<L>([&](auto k) {
+    load_vectors<kVecsPerLine>(batch.half_norms(l + k), half_norms + k * kVecsPerLine);
+  });
+  for (index_t r = 0; r < n_rows; ++r, dots += row_stride) {
+    const V row_half_norm = V::fill(row_half_norms[r]);
+    V x[W], sums[W];
+    load_vectors<W>(dots, x);
+    unroll<W>([&](auto v) { sums[v] = half_norms[v] + row_half_norm; });
+    transform<F, W>(x, sums, leaf);
+    store_vectors<W>(x, batch.result(l, r));
+  }
+}
+template <Transform F, class T>
+[[gnu::noinline]] void take_plain(Batch<T>& batch, const Pass<T>& pass) {
+  constexpr int P = MAXMARGIN_TILE_PANELS;
+  index_t l = 0;
+  for (; l + P <= batch.n_lines; l += P) take_strip<F, P>(batch, *pass.plain, l);
+  if constexpr (P > 1)
+    if (l < batch.n_lines) take_strip<F, 1>(batch, *pass.plain, l);
+}
+
+template <class T> struct Scales {
+  Scale<T> of_leaf, of_beside, of_result;
+};
+
+// The values of a leaf's pass in row r of a line, from products x and the sums of half norms;
+// `before` has those of the level before.
+template <Transform F, class S, class T>
 MAXMARGIN_INLINE void join_values(Vec<T>* x, const Vec<T>* sums, const T* before,
-                                  const Join<Shape, W, T>& join, index_t r) {
-  constexpr bool has_factors = Shape::has_factors;
-  const Shape& shape = join.shape;
-  const bool has_power = shape.beside == Beside::power;
+                                  const JoinedLeaf<T>& leaf, const JoinedLeaf<T>& beside,
+                                  const Scales<T>& scales, index_t r) {
+  constexpr int W = kVecsPerLine;
+  constexpr bool has_factors = S::has_factors, has_power = S::beside == Beside::power;
+  constexpr bool is_sum = S::kind == StepKind::add;
   Vec<T> a[W], b[W];
   unroll<W>([&](auto v) { a[v] = b[v] = x[v]; });
-  if (has_power) power_factors<W>(x, join.beside, a, b);
-  if (F == Transform::exponential && shape.beside == Beside::exponential)
-    exponentials<W>(x, a, sums, join.leaf, join.beside);
+  if constexpr (has_power) power_factors<W>(x, beside, a, b);
+  if constexpr (S::beside == Beside::exponential)
+    exponentials<W>(x, a, sums, leaf, beside);
   else
-    transform<F, W>(x, sums, join.leaf);
-  if (shape.beside != Beside::nothing) join.of_beside.template multiply<has_factors>(a, r);
-  const bool is_sum = shape.kind == StepKind::add;
-  if (!is_sum || has_power) join.of_leaf.template multiply<has_factors>(x, r);
-  if (shape.kind == StepKind::value) return;
-  if (shape.beside == Beside::nothing) load_vectors<W>(before, a);
-  if (is_sum && has_power)
+    transform<F, W>(x, sums, leaf);
+  if constexpr (S::beside != Beside::nothing) scales.of_beside.template multiply<has_factors>(a, r);
+  if constexpr (!is_sum || has_power) scales.of_leaf.template multiply<has_factors>(x, r);
+  if constexpr (S::kind == StepKind::value) return;
+  if constexpr (S::beside == Beside::nothing) load_vectors<W>(before, a);
+  if constexpr (is_sum && has_power)
     unroll<W>([&](auto v) { x[v] = fma(a[v], b[v], x[v]); });
-  else if (is_sum)
-    join.of_leaf.template fuse<has_factors>(x, a, r);
-  else if (has_power)
+  else if constexpr (is_sum)
+    scales.of_leaf.template fuse<has_factors>(x, a, r);
+  else if constexpr (has_power)
     unroll<W>([&](auto v) { x[v] = x[v] * (a[v] * b[v]); });
   else
     unroll<W>([&](auto v) { x[v] = x[v] * a[v]; });
-  if (has_factors) join.of_result.template multiply<has_factors>(x, r);
+  if constexpr (has_factors) scales.of_result.template multiply<has_factors>(x, r);
 }
 
-// The values that are composed at a time, at most: steps cost little beside them, and a level of
-// the stack stays in the first-level cache with the products.
-template <class T> inline constexpr index_t kComposed = 6144 / index_t{sizeof(T)};
-
-// Products of n_rows rows with W vectors of others, to be turned into values of a composed kernel
-// by passes over all of them. What a pass makes becomes a level of the stack; that of the last one
-// goes where the results belong.
-template <int W, class T> struct Composition {
-  static constexpr index_t width = W * Vec<T>::size;
-
-  const T* dots = nullptr; // row by row
-  const T* row_half_norms = nullptr;
-  const T* half_norms = nullptr; // of the others
-  BlockFactors<T> factors;
-  index_t n_rows = 0;
-  T* const* out = nullptr; // n_rows pointers
-  index_t column = 0;
-  alignas(64) T stack[kStackDepth][kComposed<T>];
-};
-
-template <int W, class T> struct Pass {
-  PassSteps<T> steps;
-  int level = 0; // that it makes or changes
-  bool is_last = false;
-  void (*run)(Composition<W, T>&, const Pass&) = nullptr;
-};
-
 // Not inlined, since the loop over the steps would not leave it the registers.
-template <Transform F, class Shape, int W, class T>
-[[gnu::noinline]] void take_leaf(Composition<W, T>& c, const Pass<W, T>& pass) {
+template <Transform F, class S, class T>
+[[gnu::noinline]] void take_leaf(Batch<T>& batch, const Pass<T>& pass) {
   using V = Vec<T>;
-  const Join<Shape, W, T> join(pass.steps, c.factors, Shape{});
-  const T *const dots = c.dots, *const row_half_norms = c.row_half_norms;
-  T* const values = c.stack[pass.level];
-  T* const* const out = pass.is_last ? c.out : nullptr;
-  const index_t n_rows = c.n_rows, column = c.column;
-  V half_norms[W];
-  load_vectors<W>(c.half_norms, half_norms);
-  for (index_t r = 0; r < n_rows; ++r) {
-    const V row_half_norm = V::fill(row_half_norms[r]);
-    V x[W], sums[W];
-    load_vectors<W>(dots + r * c.width, x);
-    unroll<W>([&](auto v) { sums[v] = half_norms[v] + row_half_norm; });
-    join_values<F>(x, sums, values + r * c.width, join, r);
-    store_vectors<W>(x, out != nullptr ? out[r] + column : values + r * c.width);
+  constexpr int W = kVecsPerLine;
+  const PassSteps<T> steps = pass.steps;
+  const JoinedLeaf<T> leaf(steps.leaf->leaf);
+  JoinedLeaf<T> beside((steps.beside != nullptr ? steps.beside : steps.leaf)->leaf);
+  if (beside.transform == Transform::identity) beside.degree = 1;
+  const T *const dots = batch.dots, *const row_half_norms = batch.row_half_norms;
+  T* const values = batch.stack[pass.level];
+  const bool is_last = pass.is_last;
+  const index_t n_rows = batch.n_rows, row_stride = batch.row_stride;
+  for (index_t l = 0; l < batch.n_lines; ++l) {
+    // The scale of products themselves is part of what they are multiplied by.
+    const T weight = steps.leaf->weight * (F == Transform::identity ? leaf.scale : T(1));
+    Scales<T> scales;
+    scales.of_leaf = {batch.factors, l, weight, steps.leaf->factor};
+    if (steps.operation != nullptr)
+      scales.of_result = {batch.factors, l, T(1), steps.operation->factor};
+    if (steps.beside != nullptr)
+      scales.of_beside = {batch.factors, l, steps.beside->weight, steps.beside->factor};
+    V half_norms[W];
+    load_vectors<W>(batch.half_norms(l), half_norms);
+    index_t at = batch.place(l);
+    for (index_t r = 0; r < n_rows; ++r, at += row_stride) {
+      const V row_half_norm = V::fill(row_half_norms[r]);
+      V x[W], sums[W];
+      load_vectors<W>(dots + at, x);
+      unroll<W>([&](auto v) { sums[v] = half_norms[v] + row_half_norm; });
+      join_values<F, S>(x, sums, values + at, leaf, beside, scales, r);
+      store_vectors<W>(x, is_last ? batch.result(l, r) : values + at);
+    }
   }
 }
 
 // Replaces the two topmost levels.
-template <int W, class T> void join_levels(Composition<W, T>& c, const Pass<W, T>& pass) {
+template <class T> void join_levels(Batch<T>& batch, const Pass<T>& pass) {
   using V = Vec<T>;
+  constexpr int W = kVecsPerLine;
   const bool is_sum = pass.steps.operation->kind == StepKind::add;
-  const Scale<W, T> scale(c.factors, T(1), pass.steps.operation->factor);
-  for (index_t r = 0; r < c.n_rows; ++r) {
-    T* const values = c.stack[pass.level] + r * c.width;
-    V x[W], y[W];
-    load_vectors<W>(values, x);
-    load_vectors<W>(c.stack[pass.level + 1] + r * c.width, y);
-    unroll<W>([&](auto v) { x[v] = is_sum ? x[v] + y[v] : x[v] * y[v]; });
-    scale.multiply(x, r);
-    store_vectors<W>(x, pass.is_last ? c.out[r] + c.column : values);
+  for (index_t l = 0; l < batch.n_lines; ++l) {
+    const Scale<T> scale(batch.factors, l, T(1), pass.steps.operation->factor);
+    index_t at = batch.place(l);
+    for (index_t r = 0; r < batch.n_rows; ++r, at += batch.row_stride) {
+      T* const values = batch.stack[pass.level] + at;
+      V x[W], y[W];
+      load_vectors<W>(values, x);
+      load_vectors<W>(batch.stack[pass.level + 1] + at, y);
+      unroll<W>([&](auto v) { x[v] = is_sum ? x[v] + y[v] : x[v] * y[v]; });
+      scale.multiply(x, r);
+      store_vectors<W>(x, pass.is_last ? batch.result(l, r) : values);
+    }
   }
 }
 
-// What does a pass.
-template <int W, class T> auto runner_of(const PassSteps<T>& steps) {
-  using Run = void (*)(Composition<W, T>&, const Pass<W, T>&);
-  if (steps.leaf == nullptr) return Run{join_levels<W, T>};
-  return with_shape<false>(steps, [&]<class Shape>(Shape) -> Run {
-    if constexpr (Shape::beside == Beside::exponential)
-      return take_leaf<Transform::exponential, Shape, W, T>;
-    switch (steps.leaf->leaf.transform) {
-    case Transform::exponential:
-      return take_leaf<Transform::exponential, Shape, W, T>;
-    case Transform::tanh:
-      return take_leaf<Transform::tanh, Shape, W, T>;
-    case Transform::power_sum:
-      return take_leaf<Transform::power_sum, Shape, W, T>;
-    case Transform::identity:
-      return take_leaf<Transform::identity, Shape, W, T>;
-    default:
-      return take_leaf<Transform::power, Shape, W, T>;
-    }
+// Calls run<F>() for the transform F.
+template <class Run> MAXMARGIN_INLINE auto with_transform(Transform transform, const Run& run) {
+  switch (transform) {
+  case Transform::exponential:
+    return run.template operator()<Transform::exponential>();
+  case Transform::tanh:
+    return run.template operator()<Transform::tanh>();
+  case Transform::power_sum:
+    return run.template operator()<Transform::power_sum>();
+  case Transform::power:
+    return run.template operator()<Transform::power>();
+  default:
+    return run.template operator()<Transform::identity>();
+  }
+}
+
+// What does a pass of a composed kernel.
+template <class T> auto runner_of(const PassSteps<T>& steps) {
+  using Run = void (*)(Batch<T>&, const Pass<T>&);
+  if (steps.leaf == nullptr) return Run{join_levels<T>};
+  return with_shape(steps, [&]<class S>(S) -> Run {
+    if constexpr (S::beside == Beside::exponential)
+      return take_leaf<Transform::exponential, S, T>;
+    else
+      return with_transform(steps.leaf->leaf.transform,
+                            []<Transform F>() -> Run { return take_leaf<F, S, T>; });
   });
 }
 
-// The passes that make the values of a composed kernel, found once for many batches of products.
-template <int W, class T> struct Passes {
+// The passes that make the values of a kernel, found once for many batches of products.
+template <class T> struct Passes {
   explicit Passes(const Epilogue<T>& e) {
+    if (e.transform != Transform::composed)
+      passes[n++] = {with_transform(e.transform, []<Transform F>() { return take_plain<F, T>; }),
+                     &e,
+                     {},
+                     0,
+                     true};
     int n_levels = 0;
-    for (int s = 0; s < e.n_steps; s += passes[n++].steps.count) {
-      Pass<W, T>& pass = passes[n];
-      pass.steps = pass_from(e, s);
-      const bool adds_level = pass.steps.leaf != nullptr && pass.steps.count != 2;
+    for (int s = 0; s < e.n_steps; s += passes[n - 1].steps.count) {
+      const PassSteps<T> steps = pass_from(e, s);
+      const bool adds_level = steps.leaf != nullptr && steps.count != 2;
       if (adds_level) ++n_levels;
-      if (pass.steps.leaf == nullptr) --n_levels;
-      pass.level = n_levels - 1;
-      pass.is_last = s + pass.steps.count == e.n_steps;
-      pass.run = runner_of<W>(pass.steps);
+      if (steps.leaf == nullptr) --n_levels;
+      const bool is_last = s + steps.count == e.n_steps;
+      passes[n++] = {runner_of(steps), nullptr, steps, n_levels - 1, is_last};
     }
   }
 
-  void run(Composition<W, T>& c) const {
-    for (int k = 0; k < n; ++k) passes[k].run(c, passes[k]);
+  void run(Batch<T>& batch) const {
+    for (int k = 0; k < n; ++k) passes[k].run(batch, passes[k]);
   }
 
   int n = 0;
-  Pass<W, T> passes[kMostSteps];
+  Pass<T> passes[kMostSteps]; // those beyond the first n are left as they are
 };
 
 } // namespace

@@ -28,176 +28,131 @@ MAXMARGIN_INLINE void sparse_sum(const T* values, std::int64_t n, const Line& li
   unroll<W>([&](auto v) { total[v] = (sum[0][v] + sum[1][v]) + (sum[2][v] + sum[3][v]); });
 }
 
-// The products of the data's row rows[c] with all queries, summed over the row's non-zeros only.
-template <Pairing A, bool HasTail, class T>
-MAXMARGIN_INLINE void sparse_products(const SparseBlock<T>& block, index_t c, Vec<T>* dots) {
+// The products of n of the rows to evaluate with all queries, summed over the rows' non-zeros only.
+// Where F is not composed, they become values of that kernel at once: a processor can look up the
+// numbers of a row while it works at the values of the one before.
+template <Pairing A, Transform F, class T>
+[[gnu::noinline]] void take_sparse_rows(const SparseBlock<T>& block, const index_t* rows, index_t n,
+                                        const T* tail, T* out) {
   using V = Vec<T>;
-  constexpr int W = static_cast<int>(kSparseQueries<T>) / V::size;
-  const index_t row = block.rows[c];
-  const std::int64_t begin = block.indptr[row];
-  const std::int32_t* indices = block.indices + begin;
-  sparse_sum<A, W>(
-      block.values + begin, block.indptr[row + 1] - begin,
-      [&](std::int64_t k, auto v) {
-        return V::load(block.table + index_t{indices[k]} * kSparseQueries<T> + v * V::size);
-      },
-      dots);
-  if constexpr (HasTail)
-    unroll<W>([&](auto v) {
-      dots[v] = dots[v] + V::load(block.tail + c * kSparseQueries<T> + v * V::size);
-    });
-}
-
-// The sums of the half norms of that row and of all queries.
-template <int W, class T>
-MAXMARGIN_INLINE void sparse_half_norms(const SparseBlock<T>& block, index_t c, Vec<T> (&sums)[W]) {
-  const Vec<T> half_norm = Vec<T>::fill(block.half_norms[block.rows[c]]);
-  load_vectors<W>(block.query_half_norms, sums);
-  unroll<W>([&](auto v) { sums[v] = sums[v] + half_norm; });
-}
-
-// Kernel values of the rows with all queries, to be asked for one row after the other.
-template <Pairing A, Transform F, Form form, bool HasTail, class T> struct SparseValues {
-  static constexpr int W = static_cast<int>(kSparseQueries<T>) / Vec<T>::size;
-
-  MAXMARGIN_INLINE explicit SparseValues(const SparseBlock<T>& b) : block(b) {}
-
-  MAXMARGIN_INLINE void take(index_t c, Vec<T>* values) {
-    Vec<T> half_norms[W];
-    sparse_products<A, HasTail>(block, c, values);
-    sparse_half_norms(block, c, half_norms);
-    transform<F, W>(values, half_norms, *block.epilogue);
-  }
-
-  const SparseBlock<T>& block;
-};
-
-// Those of products that are multiplied by a scale.
-template <Pairing A, Transform F, bool HasTail, class T>
-struct SparseValues<A, F, Form::scaled, HasTail, T> {
-  static constexpr int W = static_cast<int>(kSparseQueries<T>) / Vec<T>::size;
-
-  MAXMARGIN_INLINE explicit SparseValues(const SparseBlock<T>& b)
-      : block(b),
-        scale(scale_of_leaf<W>(b.epilogue->steps[0], {&b.row_factors, &b.query_factors, 0, 0})) {}
-
-  MAXMARGIN_INLINE void take(index_t c, Vec<T>* values) {
-    sparse_products<A, HasTail>(block, c, values);
-    scale.multiply(values, c);
-  }
-
-  const SparseBlock<T>& block;
-  const Scale<W, T> scale;
-};
-
-// Those of a composed kernel that one pass makes.
-template <Pairing A, Transform F, bool HasTail, class T>
-struct SparseValues<A, F, Form::joined, HasTail, T> {
-  static constexpr int W = static_cast<int>(kSparseQueries<T>) / Vec<T>::size;
-
-  MAXMARGIN_INLINE explicit SparseValues(const SparseBlock<T>& b)
-      : SparseValues(b, pass_from(*b.epilogue, 0)) {}
-  MAXMARGIN_INLINE SparseValues(const SparseBlock<T>& b, const PassSteps<T>& steps)
-      : block(b),
-        join(steps, {&b.row_factors, &b.query_factors, 0, 0}, {kind_of(steps), beside_of(steps)}) {}
-
-  MAXMARGIN_INLINE void take(index_t c, Vec<T>* values) {
-    Vec<T> half_norms[W];
-    sparse_products<A, HasTail>(block, c, values);
-    sparse_half_norms(block, c, half_norms);
-    join_values<F>(values, half_norms, static_cast<const T*>(nullptr), join, c);
-  }
-
-  const SparseBlock<T>& block;
-  const Join<AnyShape, W, T> join;
-};
-
-// Those of a composed kernel, whose steps take many rows at a time.
-template <Pairing A, bool HasTail, class T>
-struct SparseValues<A, Transform::composed, Form::composed, HasTail, T> {
-  static constexpr index_t width = kSparseQueries<T>, most_rows = kComposed<T> / width;
-  static constexpr int W = static_cast<int>(width) / Vec<T>::size;
-
-  MAXMARGIN_INLINE explicit SparseValues(const SparseBlock<T>& b) : block(b), passes(*b.epilogue) {
-    composition.dots = values;
-    composition.row_half_norms = row_half_norms;
-    composition.half_norms = block.query_half_norms;
-    composition.factors = {&block.row_factors, &block.query_factors, 0, 0};
-    composition.out = out;
-    for (index_t r = 0; r < most_rows; ++r) out[r] = values + r * width;
-  }
-
-  MAXMARGIN_INLINE void take(index_t c, Vec<T>* of_row) {
-    const index_t r = c % most_rows;
-    if (r == 0) compose_from(c);
-    load_vectors<W>(values + r * width, of_row);
-  }
-
-  [[gnu::noinline]] void compose_from(index_t first) {
-    composition.factors.first_row = first;
-    composition.n_rows = block.n_rows - first < most_rows ? block.n_rows - first : most_rows;
-    for (index_t r = 0; r < composition.n_rows; ++r) {
-      Vec<T> products[W];
-      sparse_products<A, HasTail>(block, first + r, products);
-      store_vectors<W>(products, values + r * width);
-      row_half_norms[r] = block.half_norms[block.rows[first + r]];
+  constexpr index_t width = kSparseQueries<T>;
+  constexpr int W = static_cast<int>(width) / V::size;
+  const SparseBlock<T> b = block;
+  const Leaf<T> leaf = *block.epilogue;
+  V query_half_norms[W];
+  load_vectors<W>(b.query_half_norms, query_half_norms);
+  for (index_t r = 0; r < n; ++r) {
+    const index_t row = rows[r];
+    const std::int64_t begin = b.indptr[row];
+    const std::int32_t* const indices = b.indices + begin;
+    V x[W];
+    sparse_sum<A, W>(
+        b.values + begin, b.indptr[row + 1] - begin,
+        [&](std::int64_t k, auto v) {
+          return V::load(b.table + index_t{indices[k]} * width + v * V::size);
+        },
+        x);
+    if (tail != nullptr)
+      unroll<W>([&](auto v) { x[v] = x[v] + V::load(tail + r * width + v * V::size); });
+    if constexpr (F != Transform::composed) {
+      const V half_norm = V::fill(b.half_norms[row]);
+      V sums[W];
+      unroll<W>([&](auto v) { sums[v] = query_half_norms[v] + half_norm; });
+      transform<F, W>(x, sums, leaf);
     }
-    passes.run(composition);
+    store_vectors<W>(x, out + r * width);
   }
+}
 
-  const SparseBlock<T>& block;
-  const Passes<W, T> passes;
-  Composition<W, T> composition;
-  alignas(64) T values[kComposed<T>]; // at first the products, which the last pass reads row by row
+// Calls run<F>() for the transform, if it is one of the common kernels, else for composed.
+template <Pairing A, class Run>
+MAXMARGIN_INLINE void with_common(Transform transform, const Run& run) {
+  if (transform == Transform::exponential) return run.template operator()<Transform::exponential>();
+  if constexpr (A == Pairing::multiply) {
+    if (transform == Transform::identity) return run.template operator()<Transform::identity>();
+    if (transform == Transform::power) return run.template operator()<Transform::power>();
+  }
+  run.template operator()<Transform::composed>();
+}
+
+// Calls use(first, n, values) for batches of the rows: n of them, whose values with all queries are
+// side by side.
+template <class T, class Use>
+MAXMARGIN_INLINE void each_sparse_batch(const SparseBlock<T>& block, const Use& use) {
+  constexpr index_t width = kSparseQueries<T>, most_rows = kBatch<T> / width;
+  static_assert(most_rows % kLane<T> == 0);
+  alignas(64) T values[kBatch<T>];
   T row_half_norms[most_rows];
-  T* out[most_rows];
-};
-
-// Values come with the queries side by side, and are stored with the columns side by side: a square
-// of lanes is turned at a time.
-template <Pairing A, Transform F, Form form, bool HasTail, class T>
-void sparse_block_of(const SparseBlock<T>& block, T* const* out) {
-  using V = Vec<T>;
-  constexpr int W = static_cast<int>(kSparseQueries<T>) / V::size;
-  SparseValues<A, F, form, HasTail, T> rows(block);
-  for (index_t c = 0; c < block.n_rows; c += V::size) {
-    V values[V::size][W];
-    for (int k = 0; k < V::size; ++k) rows.take(c + k, values[k]);
-    unroll<W>([&](auto v) {
-      V square[V::size];
-      unroll<V::size>([&](auto k) { square[k] = values[k][v]; });
-      transpose(square);
-      unroll<V::size>([&](auto k) {
-        const index_t r = v * V::size + k;
-        if (r < block.n_queries) square[k].store(out[r] + c);
+  const Passes<T> passes(*block.epilogue);
+  Batch<T> batch;
+  batch.dots = values;
+  batch.row_stride = width;
+  batch.strip_stride = MAXMARGIN_TILE_PANELS * kLane<T>;
+  batch.n_lines = width / kLane<T>;
+  batch.row_half_norms = row_half_norms;
+  const T* const half_norms[] = {block.query_half_norms, block.query_half_norms + kLane<T>};
+  batch.others = half_norms;
+  for (index_t first = 0; first < block.n_rows; first += most_rows) {
+    const index_t n = block.n_rows - first < most_rows ? block.n_rows - first : most_rows;
+    const index_t* const rows = block.rows + first;
+    const T* const tail = block.tail != nullptr ? block.tail + first * width : nullptr;
+    bool are_values = false;
+    with_pairing(block.epilogue->pairing, [&]<Pairing A>() {
+      with_common<A>(block.epilogue->transform, [&]<Transform F>() {
+        take_sparse_rows<A, F>(block, rows, n, tail, values);
+        are_values = F != Transform::composed;
       });
     });
+    if (!are_values) {
+      for (index_t r = 0; r < n; ++r) row_half_norms[r] = block.half_norms[rows[r]];
+      batch.n_rows = n;
+      batch.factors = {&block.row_factors, &block.query_factors, first, 0};
+      passes.run(batch);
+    }
+    use(first, n, values);
   }
 }
 
-template <Pairing A, Transform F, Form form, bool HasTail, class T>
-void sparse_add_of(const SparseBlock<T>& block, const double* coef, double* out) {
+// Values are stored with the columns side by side: a square of lanes is turned at a time.
+template <class T> void sparse_block(const SparseBlock<T>& block, T* const* out) {
+  using V = Vec<T>;
+  constexpr index_t width = kSparseQueries<T>;
+  each_sparse_batch(block, [&](index_t first, index_t n, const T* values) {
+    for (index_t c = 0; c < n; c += V::size)
+      for (index_t q = 0; q < block.n_queries; q += V::size) {
+        V square[V::size];
+        unroll<V::size>([&](auto k) { square[k] = V::load(values + (c + k) * width + q); });
+        transpose(square);
+        unroll<V::size>([&](auto k) {
+          if (q + k < block.n_queries) square[k].store(out[q + k] + first + c);
+        });
+      }
+  });
+}
+
+template <class T> void sparse_add(const SparseBlock<T>& block, const double* coef, double* out) {
   using V = Vec<T>;
   using Wide = Vec<double>;
   constexpr int W = static_cast<int>(kSparseQueries<T>) / V::size;
   constexpr int n_wide = static_cast<int>(kSparseQueries<T>) / Wide::size;
   Wide factor[n_wide];
   unroll<n_wide>([&](auto v) { factor[v] = Wide::load(coef + v * Wide::size); });
-  SparseValues<A, F, form, HasTail, T> rows(block);
-  for (index_t c = 0; c < block.n_rows; c += Wide::size) {
-    Wide sums[Wide::size];
-    for (int k = 0; k < Wide::size; ++k) {
-      V values[W];
-      rows.take(c + k, values);
-      Wide wide[n_wide];
-      unroll<W>([&](auto v) { widen(values[v], wide + v * (n_wide / W)); });
-      Wide sum = wide[0] * factor[0];
-      unroll<n_wide - 1>([&](auto v) { sum = fma(wide[v + 1], factor[v + 1], sum); });
-      sums[k] = sum;
+  each_sparse_batch(block, [&](index_t first, index_t n, const T* values) {
+    for (index_t c = 0; c < n; c += Wide::size) {
+      Wide sums[Wide::size];
+      for (int k = 0; k < Wide::size; ++k) {
+        V of_row[W];
+        load_vectors<W>(values + (c + k) * kSparseQueries<T>, of_row);
+        Wide wide[n_wide];
+        unroll<W>([&](auto v) { widen(of_row[v], wide + v * (n_wide / W)); });
+        Wide sum = wide[0] * factor[0];
+        unroll<n_wide - 1>([&](auto v) { sum = fma(wide[v + 1], factor[v + 1], sum); });
+        sums[k] = sum;
+      }
+      sum_lanes(sums);
+      (Wide::load(out + first + c) + sums[0]).store(out + first + c);
     }
-    sum_lanes(sums);
-    (Wide::load(out + c) + sums[0]).store(out + c);
-  }
+  });
 }
 
 template <class T>
@@ -210,24 +165,6 @@ index_t scatter(Pairing pairing, T x, const T* values, const std::int32_t* colum
       sum = add_pair<A>(x, values[k], sum);
     }
     return k;
-  });
-}
-
-template <class T> void sparse_block(const SparseBlock<T>& block, T* const* out) {
-  dispatch(*block.epilogue, [&]<Pairing A, Transform F, Form form>() {
-    if (block.tail != nullptr)
-      sparse_block_of<A, F, form, true>(block, out);
-    else
-      sparse_block_of<A, F, form, false>(block, out);
-  });
-}
-
-template <class T> void sparse_add(const SparseBlock<T>& block, const double* coef, double* out) {
-  dispatch(*block.epilogue, [&]<Pairing A, Transform F, Form form>() {
-    if (block.tail != nullptr)
-      sparse_add_of<A, F, form, true>(block, coef, out);
-    else
-      sparse_add_of<A, F, form, false>(block, coef, out);
   });
 }
 

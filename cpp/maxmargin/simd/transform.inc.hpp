@@ -86,25 +86,16 @@ template <class T> struct JoinedLeaf : Leaf<T> {
   T lowest = 0; // of which an exponential is 0
 };
 
-// How many chains of operations run side by side: there are not the registers for more.
-#if defined(__AVX2__) && !defined(__AVX512F__)
-inline constexpr int kChains = 2;
-#else
-inline constexpr int kChains = 4;
-#endif
-
 // The values of an exponential, in place of W vectors of products; and of another, in y, at once.
 template <int W, class T>
 MAXMARGIN_INLINE void exponentials(Vec<T>* x, const Vec<T>* half_norms, const JoinedLeaf<T>& e) {
-  constexpr int n = W < kChains ? W : kChains;
-  Vec<T> scale[n], lowest[n];
-  unroll<n>([&](auto v) MAXMARGIN_INLINE_LAMBDA {
+  Vec<T> scale[W], lowest[W];
+  unroll<W>([&](auto v) MAXMARGIN_INLINE_LAMBDA {
     x[v] = x[v] - half_norms[v];
     scale[v] = Vec<T>::fill(e.scale);
     lowest[v] = Vec<T>::fill(e.lowest);
   });
-  exp2_of_magnitudes<n>(x, scale, lowest);
-  if constexpr (W > n) exponentials<W - n>(x + n, half_norms + n, e);
+  exp2_of_magnitudes<W>(x, scale, lowest);
 }
 template <int W, class T>
 MAXMARGIN_INLINE void exponentials(Vec<T>* x, Vec<T>* y, const Vec<T>* half_norms,
