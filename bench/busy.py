@@ -6,22 +6,36 @@ the median. The figure is a multiple of the time alone. `busy n`: n processes th
 """
 
 import contextlib
+import json
 import statistics
 import subprocess
 import sys
 import threading
 import time
+from dataclasses import asdict, dataclass, replace
 
 import children
 import cli
 import common
 import problems
 import report
+import runners
+import samples
 
 NAMES = ("a9a", "usps")  # of the data folder
 SIZES = ((500, 20), (20_000, 20))  # of two overlapping clouds
 LIBRARIES = ("maxmargin_f64", "intelex_f64")
 ITSELF, A_THREAD = "a process", "a thread"
+
+
+@dataclass(frozen=True)
+class Work:
+    """Fits of a problem over and over, or predictions; of a data set, or of clouds of a shape."""
+
+    name: str
+    problem: dict
+    shape: tuple[int, int] | None = None
+    predicts: bool = False
 
 
 def main(arguments=None):
@@ -53,22 +67,12 @@ def parse_arguments(arguments):
 
 def choose_work(options):
     """What is done over and over: fits of clouds and of data sets, and predictions of the last."""
-    only, options.only = options.only, None
-    named = cli.choose_problems(options, in_folder=NAMES, quick=("breast_cancer",))
-    options.only = only
-    work = [{"name": one.name, "problem": vars(one)} for one in named]
+    found = cli.standard_problems(options, in_folder=NAMES, quick=("breast_cancer",))
+    fits = [Work(one.name, vars(one)) for one in found]
     if options.quick:
-        return work
-    clouds = [
-        {"name": f"{n}x{d}", "n": n, "d": d, "problem": {"C": 1.0, "gamma": 1 / d}}
-        for n, d in SIZES
-    ]
-    work = [*clouds, *work, {**work[-1], "name": "predict", "predicts": True}]
-    known = [one["name"] for one in work]
-    wanted = only.split(",") if only else known
-    if unknown := set(wanted) - set(known):
-        raise ValueError(f"--only must be out of {', '.join(known)}, got {', '.join(unknown)}")
-    return [one for one in work if one["name"] in wanted]
+        return cli.named(options, fits)
+    clouds = [Work(f"{n}x{d}", {"C": 1.0, "gamma": 1 / d}, shape=(n, d)) for n, d in SIZES]
+    return cli.named(options, [*clouds, *fits, replace(fits[-1], name="predict", predicts=True)])
 
 
 def loads(options):
@@ -85,8 +89,8 @@ def measure(work, libraries, options):
             return {
                 "task": "busy",
                 "library": library,
-                "problem": work["problem"],
-                "work": work,
+                "problem": work.problem,
+                "work": asdict(work),
                 "data_folder": options.data,
                 "tol": options.tol,
                 "cache_mb": options.cache_mb,
@@ -102,7 +106,7 @@ def measure(work, libraries, options):
         for name, outcome in found.items():
             outcomes[name]["loads"][str(load)] = outcome
             outcomes[name]["error"] = outcomes[name]["error"] or outcome["error"]
-    return {"name": work["name"], "libraries": outcomes}
+    return {"name": work.name, "libraries": outcomes}
 
 
 @contextlib.contextmanager
@@ -118,28 +122,25 @@ def busy_processes(n):
 
 def run(request, save):
     """Repeats the fit, or the prediction, for the seconds asked for, in the company asked for."""
-    import runners
-    import samples
-
-    work = request["work"]
-    if "n" in work:
-        X, y = samples.two_clouds(work["n"], work["d"], seed=0)
+    work = Work(**request["work"])
+    if work.shape:
+        X, y = samples.two_clouds(*work.shape, seed=0)
     else:
-        data = problems.load(problems.Problem(**request["problem"]), request["data_folder"])
+        data = problems.load(problems.Problem(**work.problem), request["data_folder"])
         X, y = data.X, data.y
     callers = 2 if request["load"] == A_THREAD else 1
     fitted = [runners.new_runner(request, X, y) for _ in range(callers)]
     calls = [one.fit for one in fitted]
-    if work.get("predicts"):
+    if work.predicts:
         for one in fitted:
             one.fit()
             one.prepare_predict(X)
         calls = [one.predict for one in fitted]
     companion = None
     if request["load"] == ITSELF:
-        companion = subprocess.Popen([sys.executable, runners.__file__], stdin=subprocess.PIPE)
+        companion = subprocess.Popen([sys.executable, children.PROGRAM], stdin=subprocess.PIPE)
         forever = {**request, "load": 0, "seconds": request["timeout"], "answer_file": "-"}
-        companion.stdin.write(runners.json.dumps(forever).encode())
+        companion.stdin.write(json.dumps(forever).encode())
         companion.stdin.close()
         time.sleep(request["seconds"])  # until it has read its data
     try:

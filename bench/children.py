@@ -1,6 +1,6 @@
 """Measurements in fresh processes, taken in turn: what all the commands of this folder share.
 
-A child is ``runners.py`` with a JSON request; what it answers is appended to the outcome of its
+A child is ``child.py`` with a JSON request; what it answers is appended to the outcome of its
 name, and a name that failed or hit its time limit is not tried again.
 """
 
@@ -17,6 +17,8 @@ import common
 import report
 import runners
 
+PROGRAM = str(Path(__file__).with_name("child.py"))
+
 # Loading and preparing may take this much longer than the timed part before a child is given up.
 SETUP_SECONDS = 600
 
@@ -27,7 +29,7 @@ SLOW_SECONDS = 10.0
 def fit_request(problem, library, options, **more):
     """A request for one timed fit of ``library`` on ``problem``."""
     return {
-        "task": "fit",  # unless `more` has another
+        "task": "svc_fits",  # unless `more` has another
         "library": library,
         "problem": asdict(problem),
         "data_folder": options.data,
@@ -72,7 +74,7 @@ def _measure(request, outcome):
         answer_file = Path(folder) / "answer.json"
         try:
             done = subprocess.run(
-                [sys.executable, str(Path(runners.__file__))],
+                [sys.executable, PROGRAM],
                 input=json.dumps({**request, "answer_file": str(answer_file)}),
                 capture_output=True,
                 text=True,

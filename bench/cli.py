@@ -109,18 +109,39 @@ def parse(parser, arguments, choose=None, known=tuple(runners.LIBRARIES)):
     return options
 
 
+def named(options, work):
+    """What --only names of the work that a command has to do; else all of it."""
+    if not options.only:
+        return list(work)
+    names, known = options.only.split(","), [one.name for one in work]
+    if unknown := set(names) - set(known):
+        raise ValueError(f"--only must be out of {', '.join(known)}, got {', '.join(unknown)}")
+    return [one for one in work if one.name in names]
+
+
 def choose_problems(options, in_folder=None, quick=problems.QUICK_NAMES):
-    """The problems named; else the quick ones, ``in_folder`` of the data folder or the bundled."""
-    if options.only:
-        chosen = [problems.find_problem(name) for name in options.only.split(",")]
-    elif options.quick:
-        chosen = [problems.find_problem(name) for name in quick]
+    """The problems that --only names out of all; else ``standard_problems``."""
+    if not options.only:
+        return standard_problems(options, in_folder, quick)
+    return with_files(options, map(problems.find_problem, options.only.split(",")))
+
+
+def standard_problems(options, in_folder=None, quick=problems.QUICK_NAMES):
+    """The quick problems, ``in_folder`` of the data folder, or the bundled ones."""
+    if options.quick:
+        chosen = map(problems.find_problem, quick)
     elif options.data and in_folder:
-        chosen = [problems.find_problem(name) for name in in_folder]
+        chosen = map(problems.find_problem, in_folder)
     elif options.data:
-        chosen = [problem for problem in problems.FOLDER_PROBLEMS if not problem.on_request]
+        chosen = (problem for problem in problems.FOLDER_PROBLEMS if not problem.on_request)
     else:
-        chosen = list(problems.BUNDLED_PROBLEMS)
+        chosen = problems.BUNDLED_PROBLEMS
+    return with_files(options, chosen)
+
+
+def with_files(options, chosen):
+    """The problems in a list, after a check that their data are there."""
+    chosen = list(chosen)
     for problem in chosen:
         if not problem.source.startswith("sklearn:"):
             if options.data is None:

@@ -1,4 +1,4 @@
-"""One fit of another formulation than C-SVC in a child process; runners.py calls it."""
+"""One fit of another formulation than C-SVC in a child process."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -88,7 +88,7 @@ def new_fit(problem, request):
     return EstimatorFormulation(problem, request, dtype, "maxmargin", "maxmargin", **threads)
 
 
-def formulation(request, save):
+def run(request, save):
     """One timed fit, after a tiny one; the model's coefficients go to the npz file asked for."""
     problem = problem_of(request["problem"])
     data = load(problem, request["data_folder"])

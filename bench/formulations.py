@@ -27,9 +27,7 @@ def main(arguments=None):
     machine = common.machine_info()
     print(report.header(machine, options))
     results = []
-    for problem in QUICK if options.quick else PROBLEMS:
-        if options.only and problem.name not in options.only.split(","):
-            continue
+    for problem in choose_problems(options):
         results.append(measure(problem, libraries, options))
         print("\n".join(report.errors(results[-1]["libraries"])), end="", flush=True)
     print("\n".join(["\nSeconds to train", *report.aligned(table(results))]))
@@ -42,10 +40,14 @@ def parse_arguments(arguments):
     parser.add_argument("--data", metavar="FOLDER", help="folder of npz files; --quick needs none")
     parser.add_argument("--only", metavar="NAMES", help="problems to run, separated by commas")
     cli.add_cache(parser, default=1024)
-    options = cli.parse(parser, arguments)
+    options = cli.parse(parser, arguments, choose_problems)
     if not options.quick and options.data is None:
         parser.error("--data FOLDER is needed unless --quick is given")
     return options
+
+
+def choose_problems(options):
+    return cli.named(options, QUICK if options.quick else PROBLEMS)
 
 
 def measure(problem, libraries, options):
@@ -62,7 +64,7 @@ def measure(problem, libraries, options):
                 problem,
                 library,
                 options,
-                task="formulation",
+                task="formulation_fits",
                 cache_mb=options.cache_mb,
                 model_file=str(model_file(library, repeat)),
             )

@@ -62,7 +62,7 @@ def measure(problem, libraries, options):
     def request(library, _):
         is_single = library.endswith("_1t")
         return {
-            "task": "kernel_perceptron",
+            "task": "kernel_perceptron_fits",
             "library": library,
             "problem": asdict(problem),
             "data_folder": options.data,

@@ -1,4 +1,4 @@
-"""One fit of a kernel perceptron in a child process; runners.py calls it."""
+"""One fit of a kernel perceptron in a child process."""
 
 import hashlib
 import warnings
@@ -54,7 +54,7 @@ def by_maxmargin(X, y, gamma, request):
     ]
 
 
-def kernel_perceptron(request, save):
+def run(request, save):
     """One timed fit, after a tiny one."""
     warnings.simplefilter("ignore")  # that mistakes are left
     problem = problems.Problem(**request["problem"])

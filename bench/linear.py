@@ -25,9 +25,7 @@ def main(arguments=None):
     machine = common.machine_info()
     print(report.header(machine, options))
     results = []
-    for problem in QUICK if options.quick else PROBLEMS:
-        if options.only and problem.name not in options.only.split(","):
-            continue
+    for problem in choose_problems(options):
         results.append(measure(problem, libraries, options))
         print("\n".join(report.errors(results[-1]["libraries"])), end="", flush=True)
     print("\n".join(["\nSeconds to train", *report.aligned(table(results))]))
@@ -40,10 +38,14 @@ def parse_arguments(arguments):
     parser.set_defaults(tol=1e-4)
     parser.add_argument("--data", metavar="FOLDER", help="folder of npz files; --quick needs none")
     parser.add_argument("--only", metavar="NAMES", help="problems to run, separated by commas")
-    options = cli.parse(parser, arguments, known=LIBRARIES)
+    options = cli.parse(parser, arguments, choose_problems, known=LIBRARIES)
     if not options.quick and options.data is None:
         parser.error("--data FOLDER is needed unless --quick is given")
     return options
+
+
+def choose_problems(options):
+    return cli.named(options, QUICK if options.quick else PROBLEMS)
 
 
 def measure(problem, libraries, options):
@@ -51,7 +53,7 @@ def measure(problem, libraries, options):
 
     def request(library, tol):
         return {
-            "task": "linear",
+            "task": "linear_fits",
             "library": library,
             "problem": asdict(problem),
             "data_folder": options.data,

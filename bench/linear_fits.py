@@ -152,7 +152,7 @@ class EstimatorFit:
         return {"version": self.version}
 
 
-def linear(request, save):
+def run(request, save):
     """One timed fit, after a tiny one, and its objective.
 
     LIBLINEAR's clock begins when its package has brought the samples into its own form, which is

@@ -1,17 +1,9 @@
-"""One measurement in a fresh process: load, prepare, time one fit (and one prediction), save.
-
-``children.py`` starts this file with a JSON request on standard input. The answer is the JSON file
-named in the request; the model can go to an npz file for verification. Nothing but the fit itself
-runs while the clock runs: imports, conversion of the data to the library's own form and a tiny fit
-(threads started, code paged in) come before.
-"""
+"""What a child process measures with: a class per library, the clock, the size of the process."""
 
 import contextlib
 import ctypes
-import json
 import resource
 import signal
-import statistics
 import sys
 import time
 from dataclasses import fields
@@ -23,8 +15,6 @@ import numpy as np
 import scipy.sparse as sp
 
 import machines as machines_module
-import problems
-import samples
 
 
 class LibsvmRunner:
@@ -248,117 +238,3 @@ def new_runner(request, X, y):
     runner = runner_type(request, dtype)
     runner.prepare(X, y)
     return runner
-
-
-def fit(request, save):
-    """One timed fit, and one prediction if asked for; saved after the fit and again at the end."""
-    data = problems.load(problems.Problem(**request["problem"]), request["data_folder"])
-    runner = new_runner(request, data.X, data.y)
-    forget_peak_memory()
-    memory_before = memory_mb("VmRSS")
-    seconds, _ = timed(runner.fit, request["timeout"])
-    peak = memory_mb("VmHWM")
-    answer = {
-        "n": data.X.shape[0],
-        "d": data.X.shape[1],
-        "fit_seconds": seconds,
-        "peak_memory_mb": peak,
-        "fit_memory_mb": peak - memory_before,
-        "data_mb": problems.n_bytes(data.X) / 1024**2,
-        **runner.info(),
-    }
-    machines = runner.machines()
-    if "model_file" in request:
-        machines.save(request["model_file"])
-    answer["n_support"] = machines.n_support()
-    save(answer)
-    if request.get("predict") and data.X_test is not None:
-        runner.prepare_predict(data.X_test)
-        seconds, labels = timed(runner.predict, request["timeout"])
-        answer["predict_seconds"] = seconds
-        answer["predict_accuracy"] = float(np.mean(labels == data.y_test))
-        save(answer)
-
-
-def small_fits(request, save):
-    """Many fits of ``n`` rows one after another, over ten data sets in turn, until the time is up.
-
-    Every data set has its own runner, prepared before: the clock runs around the fits alone.
-    """
-    clouds = [samples.two_clouds(request["n"], request["d"], seed=seed) for seed in range(10)]
-    fitted = [new_runner(request, X, y) for X, y in clouds]
-    seconds = []
-    end = time.perf_counter() + request["timeout"]
-    while len(seconds) < request["fits"] and time.perf_counter() < end:
-        one = fitted[len(seconds) % len(fitted)]
-        begin = time.perf_counter()
-        one.fit()
-        seconds.append(time.perf_counter() - begin)
-    save(
-        {
-            "fits": len(seconds),
-            "mean_us": 1e6 * statistics.mean(seconds),
-            "median_us": 1e6 * statistics.median(seconds),
-            "n_support": fitted[0].machines().n_support(),
-            **fitted[0].info(),
-        }
-    )
-
-
-def formulation(request, save):
-    """One timed fit of another formulation."""
-    import formulation_fits
-
-    formulation_fits.formulation(request, save)
-
-
-def kernel_perceptron(request, save):
-    """One timed fit of a kernel perceptron."""
-    import kernel_perceptron_fits
-
-    kernel_perceptron_fits.kernel_perceptron(request, save)
-
-
-def linear(request, save):
-    """One timed fit of a linear machine."""
-    import linear_fits
-
-    linear_fits.linear(request, save)
-
-
-def busy(request, save):
-    """Fits on a busy machine."""
-    import busy
-
-    busy.run(request, save)
-
-
-def perceptron(request, save):
-    """Passes of the perceptron."""
-    import perceptron
-
-    perceptron.run(request, save)
-
-
-def stream(request, save):
-    """Training from a mapped file."""
-    import stream
-
-    stream.run(request, save)
-
-
-TASKS = {
-    "fit": fit,
-    "small_fits": small_fits,
-    "formulation": formulation,
-    "kernel_perceptron": kernel_perceptron,
-    "linear": linear,
-    "busy": busy,
-    "perceptron": perceptron,
-    "stream": stream,
-}
-
-if __name__ == "__main__":
-    request = json.load(sys.stdin)
-    answer_file = Path(request["answer_file"])
-    TASKS[request["task"]](request, lambda answer: answer_file.write_text(json.dumps(answer)))

@@ -7,7 +7,6 @@ with them; one alone is kept, for who reads the pages where nothing is built.
 from __future__ import annotations
 
 import io
-import json
 import re
 import sys
 import warnings
@@ -24,7 +23,6 @@ from sklearn.preprocessing import StandardScaler
 from maxmargin import SVC, SVR, ConvergenceWarning, OneClassSVM, Perceptron, kernels, plotting
 from maxmargin.datasets import load_digits
 
-DOCS = Path(__file__).resolve().parent.parent
 # Under the first figure of a page; the site, which has them, leaves it out.
 NOTE = (
     "*In a clone, `pip install '.[docs]' && python docs/site/figures.py docs/figures` draws the "
@@ -304,28 +302,6 @@ def grid() -> Figure:
     scores = [[SVC(C=c, gamma=g, n_jobs=1).fit(X, y).score(*test) for g in gamma] for c in C]
     drawn, ax = axes(6.4, 4.6)
     plotting.plot_grid(C, gamma, scores, label="accuracy on test data", ax=ax)
-    return drawn
-
-
-@figure
-def benchmark_chart() -> Figure:
-    runs = json.loads((DOCS / "benchmarks.json").read_text(encoding="utf-8"))["runs"]
-    titles = {
-        "maxmargin_f64": "maxmargin", "libsvm": "LIBSVM", "sklearn": "scikit-learn",
-        "intelex_f64": "scikit-learn-intelex",
-    }  # fmt: skip
-    seconds: dict[str, dict[str, float]] = {title: {} for title in titles.values()}
-    for run in runs:
-        if run["benchmark"] == "compare" and run["settings"]["tol"] == 1e-3:
-            for result in run["results"]:
-                times = {
-                    t: result["libraries"].get(x, {}).get("fit_seconds") for x, t in titles.items()
-                }
-                if None not in times.values():
-                    for title, time in times.items():
-                        seconds[title].setdefault(result["problem"]["name"], time)
-    drawn, ax = axes(7.2, 5.2)
-    plotting.plot_benchmarks(seconds, ax=ax)
     return drawn
 
 

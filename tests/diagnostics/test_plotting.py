@@ -369,22 +369,6 @@ def test_grid(less_is_better: bool) -> None:
         plotting.plot_grid([1, 8], [0.25, 1, 4], scores.T)
 
 
-def test_benchmarks() -> None:
-    seconds = {"one": {"a9a": 0.35, "w8a": 3.1}, "another": {"w8a": 185.0}}
-    ax = plotting.plot_benchmarks(seconds)
-    drawn = {line.get_label(): line for line in ax.get_lines()}
-    assert list(drawn["one"].get_xdata()) == [0.35, 3.1]
-    assert list(np.round(drawn["another"].get_ydata())) == [1.0]
-    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["a9a", "w8a"]
-    assert ax.yaxis_inverted()
-    assert ax.get_xscale() == "log"
-    for bad in (0.0, np.nan, -1.0):
-        with pytest.raises(ValueError, match=r"seconds\['one'\]\['a9a'\]"):
-            plotting.plot_benchmarks({"one": {"a9a": bad}})
-    with pytest.raises(ValueError, match="must hold a time"):
-        plotting.plot_benchmarks({})
-
-
 # --- matplotlib is optional ----------------------------------------------------------------------
 
 
@@ -393,7 +377,7 @@ def test_import_is_lazy_and_a_missing_matplotlib_is_named() -> None:
         "import sys, maxmargin.plotting as p\n"
         "assert not any(name.startswith('matplotlib') for name in sys.modules)\n"
         "sys.modules['matplotlib'] = None\n"
-        "try:\n    p.plot_benchmarks({'a': {'b': 1.0}})\n"
+        "try:\n    p.plot_grid([1], [1], [[1.0]])\n"
         "except ImportError as error:\n    print(error)\n"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -172,6 +172,15 @@ def test_quick_pass(bench, monkeypatch, tmp_path, command):
         assert [len(one["measurements"]) for one in outcomes] == [1] * len(outcomes)
 
 
+def test_predictions_and_clouds_are_named_like_problems(bench):
+    options = bench("busy").parse_arguments(["--only", "500x20,predict"])
+    clouds, predictions = bench("busy").choose_work(options)
+    assert (clouds.name, clouds.shape, clouds.predicts) == ("500x20", (500, 20), False)
+    assert (predictions.name, predictions.shape, predictions.predicts) == ("predict", None, True)
+    with pytest.raises(SystemExit):
+        bench("busy").parse_arguments(["--only", "500x20,nothing"])
+
+
 def test_linear_machines_are_compared_at_equal_objectives(bench, monkeypatch, tmp_path):
     pytest.importorskip("liblinear.liblinear")
     monkeypatch.setenv("PYTHONPATH", str(Path(maxmargin.__file__).parent.parent))

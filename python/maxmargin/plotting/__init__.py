@@ -8,7 +8,6 @@ and a fitted search, whose `best_estimator_` is meant. `X` is then what the pipe
 plane is that of its two features.
 """
 
-from maxmargin.plotting._benchmarks import plot_benchmarks
 from maxmargin.plotting._convergence import plot_convergence
 from maxmargin.plotting._decision_regions import plot_decision_regions
 from maxmargin.plotting._grid import plot_grid
@@ -17,7 +16,6 @@ from maxmargin.plotting._passes import plot_mistakes, plot_passes
 from maxmargin.plotting._style import require_matplotlib
 
 __all__ = [
-    "plot_benchmarks",
     "plot_convergence",
     "plot_decision_regions",
     "plot_grid",
