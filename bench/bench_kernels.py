@@ -3,7 +3,7 @@
 A block is 240 query rows against 1,024 columns, packed beforehand: a dot product of d features is
 2 d operations, so that GFLOP/s are those of the dot products alone and the kernel's own work (exp)
 shows as a loss. The peak is what independent chains of multiply-adds reach in the same process.
-A composed kernel is to be compared with the dearest of its parts.
+A composed kernel is to be compared with the most expensive of its parts.
 The time in pytest-benchmark's table is that of the whole call (packing, and `REPEAT` blocks); the
 figures after it are of the fastest block.
 """

@@ -1,7 +1,7 @@
 """Two kinds of charts as SVG text: dots per row on a logarithmic axis, and lines on two of them.
 
 Written by hand so that the same figures give the same bytes everywhere, with no plotting library to
-install. Colours are those of Okabe and Ito, told apart by the colour-blind, and every series has
+install. Colours are those of Okabe and Ito, distinct for the colour-blind, and every series has
 its own shape as well.
 """
 

@@ -22,7 +22,7 @@ PROGRAM = str(Path(__file__).with_name("child.py"))
 # Loading and preparing may take this much longer than the timed part before a child is given up.
 SETUP_SECONDS = 600
 
-# A fit that takes longer is measured once: its noise is small beside it.
+# A fit that takes longer is measured once: its noise is a small share of it.
 SLOW_SECONDS = 10.0
 
 

@@ -1,4 +1,4 @@
-"""The benchmarks that docs/benchmarks.md shows beside the comparison of compare.py."""
+"""The benchmarks that docs/benchmarks.md shows besides the comparison of compare.py."""
 
 from typing import NamedTuple
 
@@ -61,7 +61,7 @@ DETAILS = {
         "tolerance at which its primal objective, recomputed in float64, is within 1e-4 of that; ! "
         "marks a peer that never gets there. Ours and scikit-learn's begin with the arrays of the "
         "caller. LIBLINEAR's begin when its package has brought them into its own form, which is "
-        "timed beside them.",
+        "timed separately.",
         linear.table,
     ),
     "perceptron": Detail(
@@ -83,7 +83,7 @@ DETAILS = {
     ),
     "memory": Detail(
         "Memory of a fit",
-        "MB that the largest resident size during the fit exceeds that before it by, beside the "
+        "MB that the largest resident size during the fit exceeds that before it by, next to the "
         "float64 data and the cache.",
         memory.table,
     ),

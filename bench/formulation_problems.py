@@ -1,4 +1,4 @@
-"""Problems of the formulations beside C-SVC, and their dual objectives recomputed in float64."""
+"""Problems of the formulations but C-SVC, and their dual objectives recomputed in float64."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Memory that a fit takes beyond its data: growth of the resident size, beside the cache allowed.
+"""Memory that a fit takes beyond its data: growth of the resident size, and the cache allowed.
 
 One fresh process per library, cache size and repeat; the growth is the largest resident size
 during the fit minus the size just before, when the data are loaded and in the library's own form.

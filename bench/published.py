@@ -61,7 +61,7 @@ def groups(runs):
 
 
 def identity(machine):
-    """What tells one machine and its software from another; the date and the load do not."""
+    """A machine and its software, without date and load."""
     return [machine.get(key) for key in ("cpu", "n_cpus", "versions", "compiler", "active_target")]
 
 

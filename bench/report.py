@@ -312,7 +312,7 @@ def seconds_of(outcome, phase, timeout):
 
 
 def seconds_cell(outcome, phase, timeout):
-    """Seconds, with a mark beside those of a result that is worse."""
+    """Seconds, with a mark at those of a result that is worse."""
     is_flagged = outcome[f"{phase}_seconds"] and not outcome["sets_mark"]
     return seconds_of(outcome, phase, timeout) + (" !" if is_flagged else "")
 

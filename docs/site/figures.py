@@ -274,10 +274,10 @@ def noisy_quadrants(n: int, noise: float) -> tuple[np.ndarray, np.ndarray]:
 
 @figure
 def reports() -> Figure:
-    told: list[dict[str, float]] = []
-    model = SVC(C=1000.0, gamma=1.0, callback=told.append).fit(*noisy_quadrants(5000, 0.5))
+    reports: list[dict[str, float]] = []
+    model = SVC(C=1000.0, gamma=1.0, callback=reports.append).fit(*noisy_quadrants(5000, 0.5))
     drawn, ax = axes(6.0, 3.8)
-    plotting.plot_convergence(told, tol=model.tol, ax=ax)
+    plotting.plot_convergence(reports, tol=model.tol, ax=ax)
     return drawn
 
 

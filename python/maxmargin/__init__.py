@@ -1,6 +1,6 @@
 """Large-margin classifiers on a CPU, with a certificate of optimality on every fit.
 
-Beside the estimators: `maxmargin.kernels` (kernels as objects), `maxmargin.diagnostics` (margins,
+With the estimators come `maxmargin.kernels` (kernels as objects), `maxmargin.diagnostics` (margins,
 bounds, certificates recomputed), `maxmargin.plotting` (pictures, with matplotlib), `maxmargin.io`
 (LIBSVM's data and model files) and `maxmargin.datasets`; all but the first are imported when they
 are first used.

@@ -40,7 +40,7 @@ def naming(source: Source) -> Iterator[None]:
 
 
 def check_writable(path: Path) -> None:
-    """Raise OSError if `replacing` could not write a file there, as far as can be told before."""
+    """Raise OSError if `replacing` could not write a file there, as far as is known before."""
     if os.path.isdir(path):
         raise OSError(errno.EISDIR, "is a folder, not a file", os.fspath(path))
     is_device = _is_device(path)

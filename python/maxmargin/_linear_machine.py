@@ -64,7 +64,7 @@ class LinearMachine(BaseEstimator):
     ) -> tuple[dict[str, Any], LinearCertificate]:
         """Return the core's solution, which is finite, and its certificate.
 
-        The callback is told of it where the run `is_last` of the fit.
+        The callback gets a last report where the run `is_last` of the fit.
         """
         start = time.perf_counter()
         with watched(training.callback, training.verbose) as callback:

@@ -1,4 +1,4 @@
-"""What linear classifiers share: f of every class against the rest, and the class it tells."""
+"""What linear classifiers share: f of every class against the rest, and the class of its values."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class OneVsRestClassifier(Classifier):
 
 
 def winners(values: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Return the class that decision values tell: by sign, or the first of the greatest."""
+    """Return the class of decision values: by sign, or the first of the greatest."""
     return (values >= 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)
 
 

@@ -15,7 +15,7 @@ METHODS = ("fit", "partial_fit", "score")
 
 
 def metadata_of(cls: type[Any], method: str) -> list[str]:
-    """Return the parameters of a method beside the samples and their labels."""
+    """Return the parameters of a method besides the samples and their labels."""
     function = getattr(cls, method, None)
     if not inspect.isfunction(function):
         return []

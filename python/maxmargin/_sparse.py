@@ -146,7 +146,7 @@ def check_structure(
     n_stored = int(indptr[-1])
     require(
         n_stored <= min(len(indices), len(data)),
-        f"indptr tells of {n_stored} entries, but there are {len(indices)} indices and "
+        f"indptr counts {n_stored} entries, but there are {len(indices)} indices and "
         f"{len(data)} values",
     )
     low, high, ascends = _core.scan_columns(indices, indptr)

@@ -53,7 +53,7 @@ def load_svmlight(
     source : str, path, binary file or bytes
         What to read. A str is a path. Open compressed files yourself, for example with `gzip.open`.
     n_features : int, default=None
-        Number of columns. None: as many as the largest index tells.
+        Number of columns. None: the largest index decides.
     dtype : {np.float64, np.float32}, default=np.float64
         Type of the values of X.
     zero_based : bool or 'auto', default='auto'
@@ -259,7 +259,7 @@ def save_model(estimator: KernelMachine, path: Path) -> None:
         file.write(text)
 
 
-_FEATURE_HINT = "; a model file does not tell their number: pass n_features to load_model"
+_FEATURE_HINT = "; a model file does not hold their number: pass n_features to load_model"
 
 
 def load_model(
@@ -277,8 +277,8 @@ def load_model(
         What to read. A str is a path.
     n_features : int, default=None
         Number of features (of a precomputed kernel, of training samples), which the format does not
-        tell. None: as many as the largest index of a support vector tells, and 1 where there is no
-        support vector.
+        hold. None: the largest index of a support vector decides, and 1 where there is no support
+        vector.
     zero_based : bool or 'auto', default='auto'
         Whether the first feature has the index 0; see `load_svmlight`.
 
@@ -310,7 +310,7 @@ def load_model(
     if vectors.n_cols == 0:
         if vectors.shape[0] > 0:
             raise ValueError(
-                "all support vectors are zero: pass n_features, which the file cannot tell"
+                "all support vectors are zero: pass n_features, which the file does not hold"
             )
         vectors = vectors._replace(n_cols=n_features or 1)
     matrix = vectors if _keeps_sparse(vectors) else vectors.to_dense()
@@ -327,10 +327,10 @@ def _estimator_types() -> dict[str, type[KernelMachine]]:
 
 
 def _estimator_of(
-    model: dict[str, Any], vectors: Matrix, n_features: int, told: int | None
+    model: dict[str, Any], vectors: Matrix, n_features: int, given: int | None
 ) -> KernelMachine:
     estimator = _estimator_types()[model["type"]]._from_file(model, vectors, n_features)
-    if told is None:
+    if given is None:
         estimator._feature_hint = _FEATURE_HINT
     return estimator
 

@@ -178,7 +178,7 @@ def _scores(
         for c in range(n_grid):
             columns = np.ascontiguousarray(coef[fold, :, c].T)
             values = product(held_out, columns) + intercept[fold, :, c]
-            told = winners(values[:, 0] if values.shape[1] == 1 else values)
-            is_right = told == problem.codes[out]
+            predicted = winners(values[:, 0] if values.shape[1] == 1 else values)
+            is_right = predicted == problem.codes[out]
             scores[fold, c] = np.average(is_right, weights=problem.weight[out])
     return scores

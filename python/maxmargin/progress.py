@@ -104,7 +104,7 @@ def with_line_of_passes(
 ) -> dict[str, Any]:
     """Return what `train` returns, with a line on stderr of its passes while it runs.
 
-    What the core tells of a pass is shown as `measure`.
+    The measure of a pass, a key of the core's reports, is shown under the name `measure`.
     """
     begin = time.perf_counter()
     line = ProgressLine()
@@ -119,6 +119,6 @@ def with_line_of_passes(
 
 
 def _named(report: dict[str, Any], measure: str) -> dict[str, Any]:
-    """Return of a report of the core what it tells, with the measure under its name."""
-    told = {key: report[key] for key in ("n_iter", "seconds")}
-    return {**told, measure: report["measure"]} if "measure" in report else told
+    """Return what a line shows of a report of the core, with the measure under its name."""
+    shown = {key: report[key] for key in ("n_iter", "seconds")}
+    return {**shown, measure: report["measure"]} if "measure" in report else shown

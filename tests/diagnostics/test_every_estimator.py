@@ -193,7 +193,7 @@ def test_a_regression_from_a_file_has_no_slacks(tmp_path):
     for model in (SVR(epsilon=0.3), NuSVR()):
         io.save_model(model.fit(X, X[:, 0]), tmp_path / "model")
         loaded = io.load_model(tmp_path / "model")
-        with pytest.raises(ValueError, match="from a file does not tell the epsilon"):
+        with pytest.raises(ValueError, match="from a file does not hold the epsilon"):
             diagnostics.slacks(loaded, X, X[:, 0])
 
 

@@ -247,7 +247,7 @@ def test_what_falls_through_is_scikit_learns_model(name, params, fit_params, rea
 def _reason(cls, params, features, labels, fit_params):
     told = []
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("maxmargin.patch._report.tell", told.append)
+        patched.setattr("maxmargin.patch._report.write", told.append)
         cls(**params).fit(features, labels, **fit_params)
     return told[0]
 

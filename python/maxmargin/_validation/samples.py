@@ -17,7 +17,7 @@ from maxmargin.exceptions import warn_caller
 
 _BLOCK_ELEMENTS = 1 << 20
 
-# Tells of samples whether all values are known to be finite and at most 1e30 in magnitude.
+# Whether all values of samples are known to be finite and at most 1e30 in magnitude.
 AreBounded = Callable[[Matrix], bool]
 
 
@@ -31,7 +31,7 @@ def check_matrix(X: Any, owner: str, are_bounded: AreBounded | None = None) -> M
     owner : str
         The estimator's name, for messages.
     are_bounded : callable, default=None
-        What reads the values anyway, and may tell that they need no further look.
+        Reads the values anyway; where it returns True they are not checked again.
 
     Raises
     ------
@@ -60,7 +60,7 @@ def _array_of(X: Any) -> NDArray[Any]:
     """Return `X` as an array, NaN where a nullable column of a pandas data frame lacks a value."""
     array = np.asarray(X)
     if array.dtype.kind == "O" and hasattr(X, "iloc") and not _has_times(X):
-        with contextlib.suppress(TypeError, ValueError):  # the array tells what is wrong
+        with contextlib.suppress(TypeError, ValueError):  # the checks of the array name the fault
             return np.asarray(X.to_numpy(dtype=np.float64, na_value=np.nan))
     return array
 

@@ -65,7 +65,7 @@ SVM_PREDICT = FlagCommand(
 def _samples_for(model: KernelMachine, path: str) -> tuple[Matrix, NDArray[np.float64]]:
     """Return the samples of a file with as many features as the model knows, and their labels.
 
-    A file tells only the last column that it uses; columns unknown to the other side are zero.
+    A file shows only the last column that it uses; columns unknown to the other side are zero.
     """
     is_precomputed = model._kernel_params.type == "precomputed"
     X, y = load_samples(path, zero_based=is_precomputed)

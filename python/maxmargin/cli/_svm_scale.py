@@ -106,13 +106,13 @@ def _extremes(X: CsrMatrix) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 def _write(X: CsrMatrix, y: NDArray[np.float64], scaling: Scaling) -> int:
     """Write the scaled samples to stdout; return how many numbers they have that are not zero."""
     n_written = 0
-    tells = scaling.low != scaling.high  # a feature of a single value is left out
+    varies = scaling.low != scaling.high  # a feature of a single value is left out
     step = max(1, _BLOCK_ELEMENTS // X.n_cols)
     for begin in range(0, len(y), step):
         rows = np.arange(begin, min(begin + step, len(y)))
         part = take_rows(X, rows)
         assert isinstance(part, CsrMatrix)
-        scaled = np.where(tells, scaling(part.to_dense()), 0.0)
+        scaled = np.where(varies, scaling(part.to_dense()), 0.0)
         lines = []
         for label, values in zip(y[rows].tolist(), scaled, strict=True):
             columns = np.flatnonzero(values)
@@ -143,9 +143,9 @@ def _numbers(*values: float) -> str:
 
 
 def _restored(path: str, X: CsrMatrix) -> tuple[Scaling, Scaling | None]:
-    """Return the scalings of features and of labels that a file of ranges tells.
+    """Return the scalings of features and of labels in a file of ranges.
 
-    A feature that it does not tell has one value as far as it knows, so that it becomes 0.
+    A feature that is not in it counts as one of a single value, which becomes 0.
     """
     with open(path, encoding="utf-8", errors="replace") as file:
         lines = list(enumerate(file.read().splitlines(), start=1))
@@ -189,7 +189,7 @@ def _ends_of(
     own_low, own_high = _extremes(X)
     for j in np.flatnonzero(own_low != own_high).tolist():
         if j + 1 not in ranges:
-            warn(f"{path} does not tell the range of feature {j + 1}, which becomes 0")
+            warn(f"{path} has no range of feature {j + 1}, which becomes 0")
     for index, (least, greatest) in ranges.items():
         low[index - 1], high[index - 1] = least, greatest
     return low, high

@@ -200,7 +200,7 @@ def _predict(options: argparse.Namespace) -> None:
     model = load_model_for(options.data, options.model, "MODEL DATA")
     model.set_params(n_jobs=options.threads)
     X, y = load_samples(options.data)
-    # A file tells only the last column that it uses; columns unknown to the other side are zero.
+    # A file shows only the last column that it uses; columns unknown to the other side are zero.
     model._widen(X.shape[1])
     predicted = model.predict(widened(X, model.n_features_in_))
     text = "".join(f"{label:.17g}\n" for label in predicted.tolist())

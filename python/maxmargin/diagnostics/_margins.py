@@ -218,7 +218,7 @@ def _epsilon_of(estimator: Any) -> float:
     if isinstance(estimator, LinearSVR):
         return float(estimator.epsilon)
     if not hasattr(estimator, "support_"):
-        raise ValueError("a model from a file does not tell the epsilon of its tube")
+        raise ValueError("a model from a file does not hold the epsilon of its tube")
     return float(estimator.epsilon_ if isinstance(estimator, NuSVR) else estimator.epsilon)
 
 

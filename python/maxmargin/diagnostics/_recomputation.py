@@ -43,7 +43,7 @@ def certificate(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None
         If it is not fitted.
     ValueError
         If the data are not those that the estimator was fitted on, as far as shapes and classes
-        tell, if the kernel matrix was given, or if the model came from a file, which does not say
+        show, if the kernel matrix was given, or if the model came from a file, which does not say
         which rows are support vectors.
     """
     wording = "a fitted SVC, NuSVC, SVR, NuSVR or OneClassSVM"
@@ -52,7 +52,7 @@ def certificate(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None
     if estimator._kernel_params.type == "precomputed":
         raise ValueError("the certificate of a precomputed kernel cannot be recomputed from X")
     if not hasattr(estimator, "support_"):
-        raise ValueError("a model from a file does not tell which rows are its support vectors")
+        raise ValueError("a model from a file does not hold which rows are its support vectors")
     matrix = _validation.check_matrix(before.transform(X), "certificate")
     if matrix.shape != estimator.shape_fit_:
         raise ValueError(

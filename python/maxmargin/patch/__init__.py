@@ -49,7 +49,7 @@ def patch_sklearn(names: Iterable[str] | None = None, *, verbose: bool = False) 
     names : iterable of str, default=None
         Classes to replace, keys of `maxmargin.patch.REPLACED`; None is all of them.
     verbose : bool, default=False
-        Whether to tell on stderr what is replaced and, with every `fit` that falls through to
+        Whether to write to stderr what is replaced and, for every `fit` that falls through to
         scikit-learn, why.
 
     Raises
@@ -69,7 +69,7 @@ def patch_sklearn(names: Iterable[str] | None = None, *, verbose: bool = False) 
         _originals.setdefault(name, getattr(module, name))
         setattr(module, name, getattr(replacements, name))
     _report.is_verbose = verbose
-    _report.tell(f"in the place of scikit-learn's: {', '.join(wanted)}")
+    _report.write(f"in the place of scikit-learn's: {', '.join(wanted)}")
 
 
 def unpatch_sklearn() -> None:

@@ -19,11 +19,11 @@ def main() -> None:
         description="Run a script with maxmargin's estimators in the place of scikit-learn's.",
     )
     parser.add_argument(
-        "-v", "--verbose", action="store_true", help="tell what falls through to scikit-learn"
+        "-v", "--verbose", action="store_true", help="show what falls through to scikit-learn"
     )
     parser.add_argument("-m", dest="module", action="store_true", help="run a module, as python -m")
     parser.add_argument("script", help="the script, or with -m the module")
-    # What follows the script is its own, whatever it looks like.
+    # What follows the script is its own, whatever its form.
     words = sys.argv[1:]
     place = next((i for i, word in enumerate(words) if not word.startswith("-")), len(words))
     given = parser.parse_args(words[: place + 1])

@@ -44,7 +44,7 @@ class FallsThrough:
                 vars(self).pop("_original", None)
                 self._learned = tuple(name for name in vars(self) if name not in before)
                 return self
-        _report.tell(f"{type(self).__name__}.{method} falls through to scikit-learn: {reason}")
+        _report.write(f"{type(self).__name__}.{method} falls through to scikit-learn: {reason}")
         original = self._original_class(**self.get_params(deep=False))  # type: ignore[attr-defined]
         self._hand_over(original)
         getattr(original, method)(*args, **kwargs)

@@ -1,4 +1,4 @@
-"""What the patch tells about its doings, where it is asked to."""
+"""What the patch does, on stderr, if it is verbose."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 is_verbose = False
 
 
-def tell(what: str) -> None:
+def write(what: str) -> None:
     """Write a line to stderr if the patch is verbose."""
     if is_verbose:
         print(f"maxmargin.patch: {what}", file=sys.stderr)

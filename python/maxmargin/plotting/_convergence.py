@@ -22,16 +22,16 @@ def plot_convergence(
     tol: float | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the KKT violation and the relative duality gap by iteration, where they are told.
+    """Draw the KKT violation and the relative duality gap by iteration, where they are known.
 
     Parameters
     ----------
     reports : sequence of dict, default=()
         What a `callback` was given: with ``reports = []``, fit with ``callback=reports.append``.
-        They tell the violation, those of linear machines the gap.
+        They hold the violation, those of linear machines the gap.
     certificates : sequence of Certificate or LinearCertificate, default=()
         Those of fits of one problem that were stopped earlier and later, as by `max_iter`, in any
-        order. They tell the gap, those of kernel machines the violation as well.
+        order. They hold the gap, those of kernel machines the violation as well.
     tol : float, default=None
         Where given, a line at the tolerance, > 0: on the violation, of linear machines on the gap.
     ax : matplotlib.axes.Axes, default=None

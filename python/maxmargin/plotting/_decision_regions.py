@@ -44,7 +44,7 @@ def plot_decision_regions(
 ) -> Axes:
     """Draw the regions of the classes, the margins, and the samples, support vectors ringed.
 
-    Between two classes stands the line f = 0, and beside it, dashed, the margins f = -1 and
+    Between two classes stands the line f = 0, and on either side, dashed, the margins f = -1 and
     f = +1; the band between them is paler. Of more classes, the regions are those of `predict`. A
     one-class machine has the line f = 0 between inside and outside.
 
@@ -65,8 +65,8 @@ def plot_decision_regions(
     resolution : int, default=300
         Points along each side of the grid on which the estimator is evaluated, >= 2.
     legend : bool, default=True
-        Whether there is a legend: beside the axes if the figure has a layout that makes room for it
-        (``layout="constrained"``, as that of a new figure), else inside.
+        Whether there is a legend: at the right of the axes if the figure has a layout that makes
+        room for it (``layout="constrained"``, as that of a new figure), else inside.
     ax : matplotlib.axes.Axes, default=None
         Where to draw. None: on a new figure of pyplot's.
 

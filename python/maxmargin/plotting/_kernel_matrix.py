@@ -35,7 +35,7 @@ def plot_kernel_matrix(kernel: Any, X: Any, y: Any, *, ax: Axes | None = None) -
     Returns
     -------
     matplotlib.axes.Axes
-        With a colour bar beside it.
+        With a colour bar.
 
     Raises
     ------

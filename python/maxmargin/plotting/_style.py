@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Okabe and Ito's colours, told apart by the colour-blind; every series has a shape of its own, too.
+# Okabe and Ito's colours, distinct for the colour-blind; every series also has its own shape.
 BLUE, ORANGE = "#0072b2", "#d55e00"
 COLOURS = (BLUE, ORANGE, "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#f0e442", "#555555")
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "<")
@@ -60,7 +60,7 @@ def frame(ax: Axes, grid: str | None = None) -> None:
 
 
 def legend_beside(ax: Axes) -> None:
-    """Add a legend beside the axes, where it hides no sample.
+    """Add a legend at the right of the axes, where it hides no sample.
 
     Only a layout engine makes room for it there; in a figure without one it lies inside.
     """

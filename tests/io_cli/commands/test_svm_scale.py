@@ -117,9 +117,7 @@ def test_ranges_are_restored(folder, capsys):
     ours("svm-scale", "-r", "ranges", "z")
     out, err = capsys.readouterr()
     assert out == "20 1:0.5 2:1.5 4:-1 \n0 1:-0.166667 4:-1 \n"
-    assert (
-        err == "maxmargin: warning: ranges does not tell the range of feature 5, which becomes 0\n"
-    )
+    assert err == "maxmargin: warning: ranges has no range of feature 5, which becomes 0\n"
     ours("svm-scale", "-s", "x", "dense")
     capsys.readouterr()
     ours("svm-scale", "-r", "x", "-y", 0, 1, "dense")
