@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import re
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,13 +12,14 @@ import pytest
 
 import maxmargin
 from maxmargin._base import BaseEstimator
+from support.repository import ROOT
 
 ESTIMATORS = [
     one
     for one in map(maxmargin.__dict__.get, maxmargin.__all__)
     if inspect.isclass(one) and issubclass(one, BaseEstimator)
 ]
-GUIDE = Path(__file__).resolve().parent.parent / "docs" / "guide.md"
+GUIDE = ROOT / "docs/guide.md"
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(120, 4))
 Y = (X[:, 0] + RANDOM.normal(size=120) > 0.0).astype(int)
