@@ -2,13 +2,15 @@
 
 #include "maxmargin/base/cpu_limits.hpp"
 #include "maxmargin/base/thread_pool.hpp"
+#include "maxmargin/base/wake_up.hpp"
 
 #include <algorithm>
 
 namespace maxmargin {
 namespace {
 
-// Multiplications that a thread must have to do, lest waking it cost more: some 50 microseconds.
+// Multiplications that a thread must have to do, lest waking it cost more: some 50 microseconds,
+// where a wake-up takes 20.
 constexpr double kWorkOfThread = 1e6;
 
 // Ranges per thread: one that comes late leaves the others a part of its share.
@@ -24,10 +26,10 @@ int thread_count(int requested) {
 }
 
 int thread_count_for(int requested, double work) {
-  if (work < 2.0 * kWorkOfThread) return 1;
-  const auto useful = static_cast<int>(
-      std::min(work / kWorkOfThread, static_cast<double>(ThreadPool::kMostThreads)));
-  return std::min(thread_count(requested), useful);
+  const double useful = work / (kWorkOfThread * WakeUp::ratio());
+  if (useful < 2.0) return 1;
+  const double most = std::min(useful, static_cast<double>(ThreadPool::kMostThreads));
+  return std::min(thread_count(requested), static_cast<int>(most));
 }
 
 void wake_threads(int threads) {

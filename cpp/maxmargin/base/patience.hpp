@@ -1,5 +1,7 @@
 #pragma once
 
+#include "maxmargin/base/wake_up.hpp"
+
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -22,7 +24,7 @@ inline void pause_processor() {
 // sleeps.
 class Patience {
  public:
-  using Clock = std::chrono::steady_clock;
+  using Clock = WakeUp::Clock;
 
   // Waits until `is_over()`; at last by `sleep()`, which may return early.
   template <class IsOver, class Sleep> void wait(const IsOver& is_over, const Sleep& sleep) {
@@ -48,7 +50,7 @@ class Patience {
   // Microseconds of spinning that a wake-up is worth. It takes 15 to 25 of them, and 7 of the
   // thread that wakes. With 30, SVC on 2,000 samples of 20 features took 6 % longer than with
   // barriers that only spin; with 250, as long (2 processors of a virtual machine, 60 to 140
-  // between two meetings).
+  // between two meetings). Of a machine whose wake-ups differ, this times WakeUp::ratio().
   static constexpr float kWakeUp = 250.0F;
   static constexpr float kMemory = 1.0F / 16.0F; // the share of the last wait in the mean costs
   static constexpr int kPauses = 8;
@@ -64,10 +66,11 @@ class Patience {
   }
 
   void learn(Clock::duration wait) {
+    const float wake_up = kWakeUp * static_cast<float>(WakeUp::ratio());
     const float waited = std::chrono::duration<float, std::micro>(wait).count();
     for (std::size_t s = 0; s < kSpins.size(); ++s) {
       const auto spin = static_cast<float>(kSpins[s].count());
-      mean_cost_[s] += kMemory * ((waited < spin ? waited : spin + kWakeUp) - mean_cost_[s]);
+      mean_cost_[s] += kMemory * ((waited < spin ? waited : spin + wake_up) - mean_cost_[s]);
     }
     best_ = static_cast<std::size_t>(std::ranges::min_element(mean_cost_) - mean_cost_.begin());
   }

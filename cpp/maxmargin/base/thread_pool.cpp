@@ -120,6 +120,7 @@ class ThreadPool::Worker {
       return 0;
     tasks_ = &tasks;
     thread_ = thread;
+    offered_at_ = Patience::Clock::now();
     publish(state + kOffer + offered);
     return state + kOffer + working;
   }
@@ -152,19 +153,25 @@ class ThreadPool::Worker {
     State last = 0;
     for (bool is_roused = false;;) {
       State state = last;
+      Patience::Clock::time_point slept_from = Patience::Clock::time_point::max();
       (is_roused ? roused_patience_ : patience_)
           .wait(
               [&] {
                 state = state_.load(std::memory_order_acquire);
                 return phase_of(state) == offered || (phase_of(state) == idle && state != last);
               },
-              [&] { state_.wait(state, std::memory_order_acquire); });
+              [&] {
+                slept_from = std::min(slept_from, Patience::Clock::now());
+                state_.wait(state, std::memory_order_acquire);
+              });
       is_roused = phase_of(state) == idle;
       last = state;
       if (is_roused) continue;
       if (!state_.compare_exchange_strong(state, state - offered + working,
                                           std::memory_order_acquire))
         continue;
+      if (slept_from < offered_at_)
+        WakeUp::measure(slept_from, offered_at_, Patience::Clock::now());
       while (thread_ < pool_.share() && tasks_->run_next(thread_)) {
       }
       last = state - offered;
@@ -184,6 +191,7 @@ class ThreadPool::Worker {
   const ThreadPool& pool_;
   SharedTasks* tasks_ = nullptr;
   int thread_ = 0;
+  Patience::Clock::time_point offered_at_{};
   Patience patience_, roused_patience_;
   alignas(kAlignment) std::atomic<State> state_{0};
 };

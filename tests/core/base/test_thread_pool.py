@@ -233,11 +233,12 @@ assert fit() == alone
 @needs_linux
 def test_many_short_lived_callers_share_the_threads() -> None:
     run("""
-before = n_threads()
+X, y = X[:500], y[:500]
+alone, before = fit(), n_threads()
 wrong = []
 def work():
     if fit() != alone: wrong.append(threading.get_ident())
-for _ in range(75):
+for _ in range(500):
     threads = [threading.Thread(target=work) for _ in range(4)]
     for t in threads: t.start()
     for t in threads: t.join()
