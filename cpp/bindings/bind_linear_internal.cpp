@@ -6,10 +6,10 @@
 #include "maxmargin/base/parallel.hpp"
 #include "maxmargin/linear/interior_point.hpp"
 #include "maxmargin/linear/l1_newton.hpp"
+#include "maxmargin/linear/linear_fit.hpp"
 #include "maxmargin/linear/primal_newton.hpp"
 #include "maxmargin/linear/row_passes.hpp"
 #include "maxmargin/simd/dispatch.hpp"
-#include "maxmargin/svm/linear.hpp"
 
 #include <string>
 
@@ -17,9 +17,9 @@ namespace maxmargin::bindings {
 namespace {
 
 py::dict second_order_fit(const py::object& X, const Array<double>& y, const Array<double>& C,
-                          const LinearFormulation& formulation, linear::LinearOptions options,
-                          const Array<double>& start, const std::string& method,
-                          const py::object& callback) {
+                          const linear::LinearFormulation& formulation,
+                          linear::LinearOptions options, const Array<double>& start,
+                          const std::string& method, const py::object& callback) {
   const MatrixView view = matrix_view(X);
   require(y.size() == n_rows(view) && C.size() == n_rows(view) &&
               (start.size() == 0 || start.size() == n_rows(view)),

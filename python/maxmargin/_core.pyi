@@ -166,6 +166,7 @@ class LinearFormulation:
         penalty: str = "l2",
         epsilon: float = 0.0,
         intercept_scaling: float = 1.0,
+        is_multiclass: bool = False,
     ) -> None: ...
 
 class LinearOptions:
@@ -183,22 +184,9 @@ def linear_svc_fit(
     X: Any,
     y: NDArray[np.int64],
     weight: NDArray[np.float64],
-    positive: NDArray[np.int64],
-    factors: NDArray[np.float64],
+    class_weight: NDArray[np.float64],
     fold_of: NDArray[np.int64],
-    folds: NDArray[np.int64],
-    C: NDArray[np.float64],
-    formulation: LinearFormulation,
-    options: LinearOptions,
-    callback: Callable[[dict[str, Any]], Any] | None = None,
-) -> dict[str, Any]: ...
-def joint_svc_fit(
-    X: Any,
-    y: NDArray[np.int64],
-    n_classes: int,
-    weight: NDArray[np.float64],
-    fold_of: NDArray[np.int64],
-    folds: NDArray[np.int64],
+    n_folds: int,
     C: NDArray[np.float64],
     formulation: LinearFormulation,
     options: LinearOptions,

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from maxmargin import _core, _validation
 from maxmargin._certificate import linear_certificate_of
 from maxmargin._linear_machine import LinearMachine, LinearTraining
-from maxmargin._one_vs_rest import OneVsRestClassifier, class_factors, positive_classes
+from maxmargin._one_vs_rest import OneVsRestClassifier
 from maxmargin._sparse import Matrix
-from maxmargin._texts import LINEAR_CLASSIFICATION, documented
 from maxmargin._validation import Callback, ClassWeight
 
 __all__ = ["LinearSVC"]
@@ -31,7 +30,6 @@ class ClassProblem(NamedTuple):
     class_weight: NDArray[np.float64]
     weight: NDArray[np.float64]
     formulation: _core.LinearFormulation
-    is_joint: bool
     training: LinearTraining
 
     def check_weights(self, C: float) -> None:
@@ -43,55 +41,38 @@ class ClassProblem(NamedTuple):
         Cs: NDArray[np.float64],
         callback: Callback | None,
         fold_of: NDArray[np.int64] | None = None,
-        folds: NDArray[np.int64] | None = None,
+        n_folds: int = 0,
     ) -> dict[str, Any]:
-        """Return what the core finds for every fold left out (none), class and C, in that order.
+        """Return the arrays of the core for every fold left out (none: all samples) and C.
 
-        The machines of all classes together have weights of shape (n_classes, n_features) each.
+        The weights have the shape (n_folds * n_Cs, n_functions, n_features), the outcomes
+        (n_folds * n_Cs * n_machines,).
         """
-        fold_of = np.zeros(len(self.codes), dtype=np.int64) if fold_of is None else fold_of
-        folds = np.array([-1]) if folds is None else folds
-        n_classes = len(self.classes)
-        if self.is_joint and n_classes > 2:
-            return _core.joint_svc_fit(
-                self.matrix,
-                self.codes,
-                n_classes,
-                self.weight * self.class_weight[self.codes],
-                fold_of,
-                folds,
-                Cs,
-                self.formulation,
-                self.training.options,
-                callback,
-            )
-        # Of two classes, w_1 = -w_0 at the least value: w = w_1 - w_0 solves the problem of the
-        # hinge loss with 2 C, whose objective is twice that of both.
-        scale = 2.0 if self.is_joint else 1.0
-        result = _core.linear_svc_fit(
+        return _core.linear_svc_fit(
             self.matrix,
             self.codes,
             self.weight,
-            positive_classes(n_classes),
-            scale * class_factors(self.class_weight),
-            fold_of,
-            folds,
+            self.class_weight,
+            np.empty(0, dtype=np.int64) if fold_of is None else fold_of,
+            n_folds,
             Cs,
             self.formulation,
             self.training.options,
             callback,
         )
-        for name in ("primal_objective", "dual_objective"):
-            result[name] /= scale
-        return result
 
 
-def part_of(result: dict[str, Any], machines: slice) -> dict[str, Any]:
-    """Return what the core found for some of the machines."""
-    return {name: values[machines] for name, values in result.items()}
+def part_of(result: dict[str, Any], fit: int) -> dict[str, Any]:
+    """Return the arrays of one fold and C."""
+    n_fits = len(result["coef"])
+    return {
+        name: values[fit]
+        if name in ("coef", "intercept")
+        else values[fit * len(values) // n_fits : (fit + 1) * len(values) // n_fits]
+        for name, values in result.items()
+    }
 
 
-@documented(LINEAR_CLASSIFICATION)
 class LinearSVC(LinearMachine, OneVsRestClassifier):
     """Linear support vector classification, one class against the rest or all together.
 
@@ -224,7 +205,7 @@ class LinearSVC(LinearMachine, OneVsRestClassifier):
         result, certificate = self._run(
             lambda callback: problem.train(np.array([C]), callback), problem.training
         )
-        self._set_machines(X, problem, result)
+        self._set_machines(X, problem, part_of(result, 0))
         self._record_certificate(certificate)
         return self
 
@@ -263,7 +244,7 @@ class LinearSVC(LinearMachine, OneVsRestClassifier):
         models = []
         for c, C in enumerate(grid.tolist()):
             model = type(self)(**self.get_params()).set_params(C=C)
-            part = part_of(result, slice(c, None, len(grid)))
+            part = part_of(result, c)
             model._set_machines(X, problem, part)
             model._record_certificate(linear_certificate_of(part, float(part["seconds"].sum())))
             models.append(model)
@@ -272,41 +253,35 @@ class LinearSVC(LinearMachine, OneVsRestClassifier):
     def _prepare(self, X: Any, y: Any, sample_weight: Any) -> ClassProblem:
         owner = type(self).__name__
         training = self._check_training()
-        is_joint = (
-            _validation.check_choice("multi_class", self.multi_class, MULTI_CLASS)
-            == "crammer_singer"
-        )
-        formulation = self._check_formulation(is_joint)
+        formulation = self._check_formulation()
         matrix = self._matrix_to_fit(X)
         codes, classes = _validation.check_labels(y, matrix.shape[0], owner)
         class_weight = _validation.check_class_weight(self.class_weight, classes, codes)
         weight = _validation.check_sample_weight(sample_weight, matrix.shape[0])
-        return ClassProblem(
-            matrix, codes, classes, class_weight, weight, formulation, is_joint, training
-        )
+        return ClassProblem(matrix, codes, classes, class_weight, weight, formulation, training)
 
     def _set_machines(self, X: Any, problem: ClassProblem, result: dict[str, Any]) -> None:
         self.classes_ = problem.classes
-        self.coef_ = result["coef"].reshape(-1, problem.matrix.shape[1])
-        self.intercept_ = result["intercept"].reshape(-1)
+        self.coef_, self.intercept_ = result["coef"], result["intercept"]
         self._record_features(X, problem.matrix.shape[1])
 
     def _check_state(self) -> None:
         self._check_weights(self.coef_, self.intercept_)
 
-    def _check_formulation(self, is_joint: bool) -> _core.LinearFormulation:
+    def _check_formulation(self) -> _core.LinearFormulation:
+        multi_class = _validation.check_choice("multi_class", self.multi_class, MULTI_CLASS)
         penalty = _validation.check_choice("penalty", self.penalty, ("l1", "l2"))
         loss = _validation.check_choice("loss", self.loss, ("hinge", "squared_hinge"))
         if self.dual != "auto":
             _validation.check_flag("dual", self.dual)
         scaling = self._check_intercept_scaling()
-        if is_joint:
+        if multi_class == "crammer_singer":
             if np.isinf(scaling):
                 raise ValueError(
                     "intercept_scaling must be a finite number > 0 with "
                     "multi_class='crammer_singer', got inf"
                 )
-            penalty, loss = "l2", "hinge"
+            return _core.LinearFormulation(loss=loss, intercept_scaling=scaling, is_multiclass=True)
         if penalty == "l1" and loss == "hinge":
             raise ValueError(
                 "penalty='l1' is available with loss='squared_hinge' only, got loss='hinge'"

@@ -106,7 +106,7 @@ class LinearSVCCV(LinearSVC):
         fold_of = stratified_folds(problem, n_folds, self.random_state)
         start = time.perf_counter()
         found, _ = self._run(
-            lambda callback: problem.train(grid, callback, fold_of, np.arange(n_folds)),
+            lambda callback: problem.train(grid, callback, fold_of, n_folds),
             problem.training,
             is_last=False,
         )
@@ -114,8 +114,7 @@ class LinearSVCCV(LinearSVC):
         best = int(scores.mean(axis=0).argmax())
 
         def train_chosen(callback: Callback | None) -> dict[str, Any]:
-            along_grid = problem.train(grid[: best + 1], callback)
-            return part_of(along_grid, slice(best, None, best + 1))
+            return part_of(problem.train(grid[: best + 1], callback), best)
 
         result, _ = self._run(train_chosen, problem.training)
         self.C_, self.Cs_, self.scores_ = float(grid[best]), grid, scores
@@ -165,19 +164,13 @@ def _scores(
 ) -> NDArray[np.float64]:
     """Return the accuracy on the samples held out, by fold and C."""
     scores = np.empty((n_folds, n_grid))
-    coef, intercept = found["coef"], found["intercept"]
-    if coef.ndim == 3:  # machines of all classes together
-        coef = coef.reshape(n_folds, n_grid, *coef.shape[1:]).swapaxes(1, 2)
-        intercept = intercept.reshape(n_folds, n_grid, -1).swapaxes(1, 2)
-    else:
-        coef = coef.reshape(n_folds, -1, n_grid, coef.shape[1])
-        intercept = intercept.reshape(n_folds, -1, n_grid)
     for fold in range(n_folds):
         out = np.flatnonzero(fold_of == fold)
         held_out = take_rows(problem.matrix, out)
         for c in range(n_grid):
-            columns = np.ascontiguousarray(coef[fold, :, c].T)
-            values = product(held_out, columns) + intercept[fold, :, c]
+            machine = part_of(found, fold * n_grid + c)
+            columns = np.ascontiguousarray(machine["coef"].T)
+            values = product(held_out, columns) + machine["intercept"]
             predicted = winners(values[:, 0] if values.shape[1] == 1 else values)
             is_right = predicted == problem.codes[out]
             scores[fold, c] = np.average(is_right, weights=problem.weight[out])

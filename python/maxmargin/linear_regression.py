@@ -136,8 +136,8 @@ class LinearSVR(LinearMachine, Regressor):
             ),
             training,
         )
-        self.coef_ = result["coef"][0]
-        self.intercept_ = result["intercept"]
+        self.coef_ = result["coef"][0, 0]
+        self.intercept_ = result["intercept"][0]
         self._record_features(X, matrix.shape[1])
         self._record_certificate(certificate)
         return self

@@ -2,7 +2,7 @@
 
 #include "maxmargin/base/error.hpp"
 #include "maxmargin/linear/dual_descent.hpp"
-#include "maxmargin/linear/joint_weights.hpp"
+#include "maxmargin/linear/multiclass_weights.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -36,7 +36,7 @@ double simplex_threshold(std::span<const double> values, double total) {
 }
 
 // The dual, as DualDescent takes it: a coordinate is the block of all shares of one sample.
-template <class Rows> class JointDual {
+template <class Rows> class MulticlassDual {
  public:
   // Only classes of the greatest gradient may have a share of the sample.
   struct Standing {
@@ -53,8 +53,8 @@ template <class Rows> class JointDual {
     }
   };
 
-  JointDual(const Rows& rows, index_t n_features, index_t row_elements, const JointProblem& problem,
-            std::span<const double> start)
+  MulticlassDual(const Rows& rows, index_t n_features, index_t row_elements,
+                 const MulticlassProblem& problem, std::span<const double> start)
       : rows_(rows), problem_(problem), n_classes_(problem.n_classes),
         row_elements_(row_elements * problem.n_classes),
         weights_(rows, n_features, problem.n_classes, problem.intercept_scaling),
@@ -148,8 +148,8 @@ template <class Rows> class JointDual {
     }
   }
 
-  JointSolution solution(const LinearOutcome& outcome) const {
-    JointSolution result{outcome, {}, std::vector<double>(shares_.size(), 0.0)};
+  MulticlassSolution solution(const LinearOutcome& outcome) const {
+    MulticlassSolution result{outcome, {}, std::vector<double>(shares_.size(), 0.0)};
     for (index_t m = 0; m < n_classes_; ++m) result.separators.push_back(weights_.separator(m));
     for (const index_t i : samples_)
       for (index_t m = 0; m < n_classes_; ++m) result.beta[i * n_classes_ + m] = beta(i, m);
@@ -178,24 +178,25 @@ template <class Rows> class JointDual {
   }
 
   const Rows& rows_;
-  const JointProblem& problem_;
+  const MulticlassProblem& problem_;
   index_t n_classes_;
   index_t row_elements_;
-  JointWeights<Rows> weights_;
+  MulticlassWeights<Rows> weights_;
   std::vector<double> shares_;            // those of all classes for one sample after the other
   std::vector<index_t> samples_;          // by coordinate; those with C_i > 0
   std::vector<double> curvature_;         // by coordinate
   std::vector<double> gradient_, raised_; // of the sample last looked at, by class
-  std::vector<typename JointWeights<Rows>::Step> steps_; // of beta
+  std::vector<typename MulticlassWeights<Rows>::Step> steps_; // of beta
 };
 
 } // namespace
 
-JointSolution solve_crammer_singer(const CompactSamples& samples, const JointProblem& problem,
-                                   const LinearOptions& options, Control& control) {
+MulticlassSolution solve_crammer_singer(const CompactSamples& samples,
+                                        const MulticlassProblem& problem,
+                                        const LinearOptions& options, Control& control) {
   optim::TimeLimit time(options.time_limit, control);
-  JointSolution solution = samples.visit([&](const auto& rows) {
-    JointDual dual(rows, samples.n_features(), samples.row_elements(), problem, options.start);
+  MulticlassSolution solution = samples.visit([&](const auto& rows) {
+    MulticlassDual dual(rows, samples.n_features(), samples.row_elements(), problem, options.start);
     const LinearOutcome outcome = DualDescent(dual, options, time).run();
     return dual.solution(outcome);
   });

@@ -14,7 +14,7 @@ namespace maxmargin::linear {
 //
 // Requires: y and C have an element for every row of X; y_i in [0, n_classes); C_i >= 0 and finite,
 // at least one positive; n_classes >= 2.
-struct JointProblem {
+struct MulticlassProblem {
   const MatrixView& X;
   std::span<const index_t> y;
   index_t n_classes = 0;
@@ -22,7 +22,7 @@ struct JointProblem {
   double intercept_scaling = 1.0;
 };
 
-struct JointSolution : LinearOutcome {
+struct MulticlassSolution : LinearOutcome {
   std::vector<LinearSeparator> separators; // by class
   // The dual variables, those of all classes for one sample after the other: w_m = sum_i beta_i^m
   // x_i. They serve as a start for another C.
@@ -46,7 +46,8 @@ struct JointSolution : LinearOutcome {
 //
 // One thread; a start is feasible for C_i that are no less than those it comes from, else it is
 // scaled down.
-JointSolution solve_crammer_singer(const CompactSamples& samples, const JointProblem& problem,
-                                   const LinearOptions& options, Control& control);
+MulticlassSolution solve_crammer_singer(const CompactSamples& samples,
+                                        const MulticlassProblem& problem,
+                                        const LinearOptions& options, Control& control);
 
 } // namespace maxmargin::linear

@@ -30,17 +30,12 @@ NewtonSystem::NewtonSystem(std::span<const double> centre, double feature, doubl
   for (double& s : shift_) s /= feature;
 }
 
-bool NewtonSystem::factor(std::span<const WeightedGram> grams) {
-  size_ = grams.front().size();
-  index_t n_classes = 0;
-  while (n_classes * (n_classes + 1) / 2 < static_cast<index_t>(grams.size())) ++n_classes;
-  n_ = n_classes * size_;
+bool NewtonSystem::factor(const WeightedGram& gram) {
+  n_ = gram.size();
   matrix_.resize(static_cast<std::size_t>(n_ * n_));
-  auto gram = grams.begin();
-  for (index_t m = 0; m < n_classes; ++m) {
-    for (index_t other = 0; other <= m; ++other) copy_block(*gram++, m * size_, other * size_);
-    add_penalty(m * size_);
-  }
+  for (index_t i = 0; i < n_; ++i)
+    for (index_t j = 0; j <= i; ++j) at(i, j) = gram.data()[i * gram.stride() + j];
+  add_penalty();
   scale_.resize(static_cast<std::size_t>(n_));
   for (index_t i = 0; i < n_; ++i) {
     const double diagonal = at(i, i);
@@ -53,34 +48,22 @@ bool NewtonSystem::factor(std::span<const WeightedGram> grams) {
       kRidges, [&](double ridge) { return cholesky_.factor(matrix_.data(), n_, n_, ridge); });
 }
 
-// The lower triangle of a gram is the whole of a symmetric block, where it lies off the diagonal.
-void NewtonSystem::copy_block(const WeightedGram& gram, index_t row, index_t column) {
-  for (index_t i = 0; i < size_; ++i)
-    for (index_t j = 0; j <= i; ++j) {
-      const double value = gram.data()[i * gram.stride() + j];
-      at(row + i, column + j) = value;
-      if (row != column) at(row + j, column + i) = value;
-    }
-}
-
 // With the rows less the centre, the weights are w and v + shift.w, so that the intercept's part
 // of the penalty is ridge (v - shift.w)^2.
-void NewtonSystem::add_penalty(index_t first) {
-  const index_t bias = first + size_ - 1, end = has_intercept_ ? bias : first + size_;
-  for (index_t i = first; i < end; ++i) at(i, i) += 1.0;
+void NewtonSystem::add_penalty() {
+  const index_t bias = n_ - 1, end = has_intercept_ ? bias : n_;
+  for (index_t i = 0; i < end; ++i) at(i, i) += 1.0;
   if (!has_intercept_) return;
   at(bias, bias) += ridge_;
   if (shift_.empty() || ridge_ == 0.0) return;
-  for (index_t i = first; i < end; ++i) {
-    for (index_t j = first; j <= i; ++j) at(i, j) += ridge_ * shift_[i - first] * shift_[j - first];
-    at(bias, i) -= ridge_ * shift_[i - first];
+  for (index_t i = 0; i < end; ++i) {
+    for (index_t j = 0; j <= i; ++j) at(i, j) += ridge_ * shift_[i] * shift_[j];
+    at(bias, i) -= ridge_ * shift_[i];
   }
 }
 
 void NewtonSystem::solve(std::vector<double>& b) {
-  if (!shift_.empty())
-    for (index_t first = 0; first < n_; first += size_)
-      for (index_t k = 0; k + 1 < size_; ++k) b[first + k] -= shift_[k] * b[first + size_ - 1];
+  for (std::size_t k = 0; k < shift_.size(); ++k) b[k] -= shift_[k] * b.back();
   for (index_t i = 0; i < n_; ++i) b[i] *= scale_[i];
   std::vector<double> x = b;
   cholesky_.solve(x);
@@ -96,10 +79,7 @@ void NewtonSystem::solve(std::vector<double>& b) {
     if (square_norm(residual_) > 0.01 * before) break;
   }
   for (index_t i = 0; i < n_; ++i) b[i] = x[i] * scale_[i];
-  if (shift_.empty()) return;
-  for (index_t first = 0; first < n_; first += size_)
-    b[first + size_ - 1] -=
-        std::inner_product(shift_.begin(), shift_.end(), b.begin() + first, 0.0);
+  if (!shift_.empty()) b.back() -= std::inner_product(shift_.begin(), shift_.end(), b.begin(), 0.0);
 }
 
 // b - A x.

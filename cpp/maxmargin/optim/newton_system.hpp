@@ -16,33 +16,28 @@ inline constexpr index_t kFewFeatures = 512;
 //
 //   (R + sum_i weight_i x~_i x~_i') step = right-hand side,
 //
-// with R = I but for the intercept's ridge; or of the weights of several classes, one after the
-// other, where weight_i is a matrix and every pair of classes has a sum. It is solved in the
-// coordinates of centred rows, in which an intercept takes up what samples have in common instead
-// of drowning their differences, and with the diagonal scaled to 1, which makes the units of the
-// features irrelevant.
+// with R = I but for the intercept's ridge. It is solved in the coordinates of centred rows, in
+// which an intercept takes up what samples have in common instead of drowning their differences,
+// and with the diagonal scaled to 1, which makes the units of the features irrelevant.
 class NewtonSystem {
  public:
   // Requires: the Gram matrix is that of rows less `centre` (or none), with `feature` (0: none).
   NewtonSystem(std::span<const double> centre, double feature, double ridge);
 
   // Returns false when the matrix is not positive definite, as far as float64 tells.
-  bool factor(const WeightedGram& gram) { return factor({&gram, 1}); }
-  // Those of the pairs (0, 0), (1, 0), (1, 1), (2, 0) and so on.
-  bool factor(std::span<const WeightedGram> grams);
+  bool factor(const WeightedGram& gram);
   // b becomes the step.
   void solve(std::vector<double>& b);
 
  private:
-  void copy_block(const WeightedGram& gram, index_t row, index_t column);
-  void add_penalty(index_t first);
+  void add_penalty();
   void residual(const std::vector<double>& b, const std::vector<double>& x);
   double& at(index_t i, index_t j) { return matrix_[i * n_ + j]; }
 
   std::vector<double> shift_; // centre / feature: the move of the intercept's weight
   double ridge_;
   bool has_intercept_;
-  index_t n_ = 0, size_ = 0;   // of the whole, and of a class
+  index_t n_ = 0;
   std::vector<double> matrix_; // lower triangle, scaled
   std::vector<double> scale_;
   std::vector<double> residual_;

@@ -16,14 +16,14 @@ namespace maxmargin::linear {
 // The weights w_m of every class m and of its bias, the weight of a feature that is `bias_scale`
 // everywhere. For sparse rows those of all classes lie together for one feature after the other, so
 // that a row is read once for all of them; for dense rows, those of one class.
-template <class Rows> class JointWeights {
+template <class Rows> class MulticlassWeights {
  public:
   struct Step {
     index_t m;
     double length;
   };
 
-  JointWeights(const Rows& rows, index_t n_features, index_t n_classes, double bias_scale)
+  MulticlassWeights(const Rows& rows, index_t n_features, index_t n_classes, double bias_scale)
       : rows_(rows), n_features_(n_features), n_classes_(n_classes), bias_scale_(bias_scale),
         weights_(static_cast<std::size_t>(n_features * n_classes)),
         bias_weights_(static_cast<std::size_t>(n_classes)) {}

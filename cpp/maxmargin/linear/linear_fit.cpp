@@ -1,0 +1,190 @@
+#include "maxmargin/linear/linear_fit.hpp"
+
+#include "maxmargin/base/error.hpp"
+#include "maxmargin/base/parallel.hpp"
+#include "maxmargin/data/compact_samples.hpp"
+#include "maxmargin/linear/crammer_singer.hpp"
+#include "maxmargin/linear/linear_solver.hpp"
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+
+namespace maxmargin::linear {
+namespace {
+
+constexpr index_t kFewestPasses = 10; // over the samples, that a task makes
+
+// What one machine is trained on: y by sample, and the factors of C.
+struct Task {
+  std::vector<double> y, weight;
+};
+
+// Solves every task for every C, each from the solution before it; tasks run side by side. make(t)
+// returns task t, and solve(task, C by sample, options) its solution.
+template <class Make, class Solve>
+auto solve_tasks(const MatrixView& X, index_t n_tasks, const Make& make, std::span<const double> C,
+                 const LinearOptions& options, const Solve& solve) {
+  using Solution = std::invoke_result_t<Solve, Task, std::span<const double>, LinearOptions>;
+  std::vector<Solution> solutions(static_cast<std::size_t>(n_tasks) * C.size());
+  const double work = static_cast<double>(n_tasks * kFewestPasses * n_stored(X));
+  parallel_for(n_tasks, thread_count_for(options.threads, work), [&](index_t t, int) {
+    const Task task = make(t);
+    std::vector<double> upper(task.weight.size()), start;
+    for (std::size_t c = 0; c < C.size(); ++c) {
+      std::transform(task.weight.begin(), task.weight.end(), upper.begin(),
+                     [&](double factor) { return C[c] * factor; });
+      LinearOptions of_task = options;
+      of_task.start = start;
+      of_task.threads = n_tasks > 1 ? 1 : options.threads;
+      Solution& solution = solutions[static_cast<std::size_t>(t) * C.size() + c];
+      solution = solve(task, upper, of_task);
+      start = std::move(solution.beta);
+      solution.beta.clear();
+    }
+  });
+  return solutions;
+}
+
+std::span<LinearSeparator> separators_of(LinearSolution& solution) {
+  return {&solution.separator, 1};
+}
+std::span<LinearSeparator> separators_of(MulticlassSolution& solution) {
+  return solution.separators;
+}
+
+// Of solutions by fold, machine and C.
+template <class Solution>
+LinearFit fit_of(std::vector<Solution> solutions, index_t n_machines, std::size_t n_penalties) {
+  LinearFit fit;
+  if (solutions.empty()) return fit;
+  fit.n_functions = n_machines * std::ssize(separators_of(solutions.front()));
+  if (solutions.size() > 1)
+    fit.coef.reserve(solutions.size() * separators_of(solutions.front()).size() *
+                     separators_of(solutions.front()).front().w.size());
+  const std::size_t of_fold = static_cast<std::size_t>(n_machines) * n_penalties;
+  for (std::size_t first = 0; first < solutions.size(); first += of_fold)
+    for (std::size_t c = 0; c < n_penalties; ++c)
+      for (std::size_t k = first + c; k < first + of_fold; k += n_penalties) {
+        fit.outcomes.push_back(solutions[k]);
+        for (LinearSeparator& separator : separators_of(solutions[k])) {
+          fit.intercept.push_back(separator.b);
+          if (solutions.size() == 1 && fit.coef.empty()) // whose memory may serve
+            fit.coef = std::move(separator.w);
+          else
+            fit.coef.insert(fit.coef.end(), separator.w.begin(), separator.w.end());
+        }
+      }
+  return fit;
+}
+
+template <class Make>
+std::vector<LinearSolution> solve_separate(const MatrixView& X, index_t n_tasks, const Make& make,
+                                           std::span<const double> C,
+                                           const LinearFormulation& formulation,
+                                           const LinearOptions& options, Control& control) {
+  const bool is_for_one = n_tasks * std::ssize(C) == 1;
+  const LinearSolver solver(X, formulation.loss, formulation.penalty, is_for_one, options.threads);
+  return solve_tasks(
+      X, n_tasks, make, C, options,
+      [&](const Task& task, std::span<const double> upper, const LinearOptions& of_task) {
+        const LinearProblem problem{solver.samples(),
+                                    task.y,
+                                    upper,
+                                    formulation.loss,
+                                    formulation.penalty,
+                                    formulation.epsilon,
+                                    formulation.intercept_scaling};
+        return solver.solve(problem, of_task, control);
+      });
+}
+
+bool is_held_out(const ClassSamples& samples, index_t i, index_t fold) {
+  return !samples.fold_of.empty() && samples.fold_of[i] == fold;
+}
+
+// Class `positive` against the rest, without the samples of a fold.
+Task one_against_rest(const ClassSamples& samples, index_t fold, index_t positive, double scale) {
+  const index_t n = std::ssize(samples.y);
+  const double of_rest = samples.n_classes() == 2 ? samples.class_weight[0] : 1.0;
+  Task task;
+  task.y.reserve(samples.y.size());
+  task.weight.reserve(samples.y.size());
+  for (index_t i = 0; i < n; ++i) {
+    const bool is_positive = samples.y[i] == positive;
+    const double factor = scale * (is_positive ? samples.class_weight[positive] : of_rest);
+    task.y.push_back(is_positive ? 1.0 : -1.0);
+    task.weight.push_back(is_held_out(samples, i, fold) ? 0.0 : samples.weight[i] * factor);
+  }
+  return task;
+}
+
+LinearFit fit_multiclass(const ClassSamples& samples, index_t n_folds, std::span<const double> C,
+                         double intercept_scaling, const LinearOptions& options, Control& control) {
+  const CompactSamples compact(samples.X, options.threads);
+  const auto make = [&](index_t fold) {
+    Task task;
+    for (index_t i = 0; i < std::ssize(samples.y); ++i)
+      task.weight.push_back(is_held_out(samples, i, fold)
+                                ? 0.0
+                                : samples.weight[i] * samples.class_weight[samples.y[i]]);
+    return task;
+  };
+  const auto solve = [&](const Task&, std::span<const double> upper, const LinearOptions& of_task) {
+    const MulticlassProblem problem{samples.X, samples.y, samples.n_classes(), upper,
+                                    intercept_scaling};
+    return solve_crammer_singer(compact, problem, of_task, control);
+  };
+  return fit_of(solve_tasks(samples.X, n_folds, make, C, options, solve), 1, C.size());
+}
+
+} // namespace
+
+LinearFit fit_linear_classifier(const ClassSamples& samples, std::span<const double> C,
+                                const LinearFormulation& formulation, const LinearOptions& options,
+                                Control& control) {
+  const index_t n = n_rows(samples.X), n_classes = samples.n_classes();
+  require(n_classes >= 2, "there must be two classes");
+  require(std::ssize(samples.y) == n && std::ssize(samples.weight) == n &&
+              (samples.fold_of.empty() || std::ssize(samples.fold_of) == n),
+          "y, weight and fold_of must have an element for every row of X");
+  for (const index_t code : samples.y)
+    require(code >= 0 && code < n_classes, "y must hold classes in [0, n_classes)");
+  const index_t n_folds = samples.fold_of.empty() ? 1 : samples.n_folds;
+  if (formulation.is_multiclass && n_classes > 2)
+    return fit_multiclass(samples, n_folds, C, formulation.intercept_scaling, options, control);
+  LinearFormulation separate = formulation;
+  // Of two classes, w_1 = -w_0 at the least value: w = w_1 - w_0 solves the problem of the hinge
+  // loss with 2 C, whose objective is twice that of both.
+  const double scale = formulation.is_multiclass ? 2.0 : 1.0;
+  if (formulation.is_multiclass) {
+    separate.loss = LinearLoss::hinge;
+    separate.penalty = Penalty::l2;
+  }
+  const index_t n_machines = n_classes == 2 ? 1 : n_classes;
+  const auto make = [&](index_t t) {
+    return one_against_rest(samples, t / n_machines, n_classes == 2 ? 1 : t % n_machines, scale);
+  };
+  LinearFit fit =
+      fit_of(solve_separate(samples.X, n_folds * n_machines, make, C, separate, options, control),
+             n_machines, C.size());
+  for (LinearOutcome& outcome : fit.outcomes) {
+    outcome.primal_objective /= scale;
+    outcome.dual_objective /= scale;
+  }
+  return fit;
+}
+
+LinearFit fit_linear_regression(const MatrixView& X, std::span<const double> y,
+                                std::span<const double> weight, std::span<const double> C,
+                                const LinearFormulation& formulation, const LinearOptions& options,
+                                Control& control) {
+  require(std::ssize(y) == n_rows(X) && std::ssize(weight) == n_rows(X),
+          "targets and weight must have one element for every row of X");
+  const auto make = [&](index_t) {
+    return Task{{y.begin(), y.end()}, {weight.begin(), weight.end()}};
+  };
+  return fit_of(solve_separate(X, 1, make, C, formulation, options, control), 1, C.size());
+}
+
+} // namespace maxmargin::linear

@@ -1,0 +1,59 @@
+#pragma once
+
+#include "maxmargin/base/control.hpp"
+#include "maxmargin/data/views.hpp"
+#include "maxmargin/linear/linear_problem.hpp"
+
+#include <span>
+#include <vector>
+
+namespace maxmargin::linear {
+
+// What all machines of a fit have in common; see LinearProblem.
+struct LinearFormulation {
+  LinearLoss loss = LinearLoss::squared_hinge;
+  Penalty penalty = Penalty::l2;
+  double epsilon = 0.0;
+  double intercept_scaling = 1.0;
+  // One problem of all classes (crammer_singer.hpp), where neither loss nor penalty counts.
+  bool is_multiclass = false;
+};
+
+// Samples of several classes, and the folds of a cross-validation, each of which leaves some of
+// them out.
+struct ClassSamples {
+  const MatrixView& X;
+  std::span<const index_t> y;           // in [0, n_classes)
+  std::span<const double> weight;       // factors of C by sample,
+  std::span<const double> class_weight; // and by class
+  std::span<const index_t> fold_of;     // by sample; empty: none is left out
+  index_t n_folds = 0;
+
+  index_t n_classes() const { return static_cast<index_t>(class_weight.size()); }
+};
+
+// What training has found, for every fold and C, in this order. Every machine has one function f,
+// or that of all classes one for each class.
+struct LinearFit {
+  std::vector<LinearOutcome> outcomes; // by fold, C and machine
+  index_t n_functions = 1;             // of a fold and a C
+  AlignedVector<double> coef;          // n_features for every fold, C and function
+  std::vector<double> intercept;       // for every fold, C and function
+};
+
+// Trains linear classifiers along the given values of C, each from the solution before it (ascending
+// C is the cheaper order). Of two classes there is one machine, positive for the second; of more,
+// one for each class against the rest, where the weight of a class counts in its own problem and the
+// rest has 1 (LIBLINEAR's rule), or one of all classes together. Folds and classes are shared among
+// threads; the result does not depend on how many.
+LinearFit fit_linear_classifier(const ClassSamples& samples, std::span<const double> C,
+                                const LinearFormulation& formulation, const LinearOptions& options,
+                                Control& control);
+
+// Likewise a linear regression with targets y.
+LinearFit fit_linear_regression(const MatrixView& X, std::span<const double> y,
+                                std::span<const double> weight, std::span<const double> C,
+                                const LinearFormulation& formulation, const LinearOptions& options,
+                                Control& control);
+
+} // namespace maxmargin::linear

@@ -1,0 +1,66 @@
+#pragma once
+
+#include "maxmargin/base/control.hpp"
+#include "maxmargin/data/columns.hpp"
+#include "maxmargin/data/compact_samples.hpp"
+#include "maxmargin/data/sparse_copy.hpp"
+#include "maxmargin/data/views.hpp"
+#include "maxmargin/linear/linear_problem.hpp"
+
+#include <optional>
+#include <variant>
+
+namespace maxmargin::linear {
+
+// Chooses the solver by the formulation and the shape of the samples, and holds the samples as it
+// reads them, for all machines:
+//
+//   few features, penalty l1      proximal Newton's method
+//   penalty l1                    coordinate descent on the features, then proximal Newton's method
+//                                 where they are not too many for its matrix
+//   few features                  steps: Newton's method in the primal, or, for few samples and
+//                                 losses that are not squared, the interior point method
+//   few features, mostly zero,
+//     losses not squared          dual coordinate descent before it, where a step is much dearer
+//   more features, dense          dual coordinate descent, then steps
+//   else                          dual coordinate descent; where one machine alone reads sparse
+//                                 samples, as they are given, until passes are many
+//
+// Where Newton's method gives up, the interior point method has its turn if losses are not squared,
+// and then dual coordinate descent goes on from there. Proximal Newton's has no such second:
+// coordinate descent on the features lags far behind it.
+class LinearSolver {
+ public:
+  // `is_for_one`: whether it solves one problem only.
+  LinearSolver(const MatrixView& X, LinearLoss loss, Penalty penalty, bool is_for_one, int threads);
+
+  // The samples as problems are to have them.
+  const MatrixView& samples() const { return X_; }
+
+  // Where the solution has not converged, it is no worse than weights of 0.
+  LinearSolution solve(const LinearProblem& problem, const LinearOptions& options,
+                       Control& control) const;
+
+ private:
+  void copy_if_mostly_zero(int threads);
+  bool has_cheap_steps() const;
+  LinearSolution attempt(const LinearProblem& problem, const LinearOptions& options,
+                         Control& control) const;
+  LinearSolution solve_by_steps(const LinearProblem& problem, const LinearOptions& options,
+                                Control& control) const;
+  LinearSolution solve_second_order(const LinearProblem& problem, const LinearOptions& options,
+                                    Control& control) const;
+  LinearSolution solve_as_given(const LinearProblem& problem, const LinearOptions& options,
+                                Control& control) const;
+
+  bool has_few_features_;
+  bool is_squared_;
+  MatrixView X_;
+  std::variant<std::monostate, SparseCopy<float>, SparseCopy<double>> copy_;
+  std::optional<index_t> passes_to_try_; // where a second-order method follows
+  bool reads_as_given_ = false;          // at first
+  std::optional<CompactSamples> samples_;
+  std::optional<Columns> columns_;
+};
+
+} // namespace maxmargin::linear
