@@ -23,16 +23,16 @@ def solve(benchmark, figures, quick, *, C, tol, shrinking=True, cache_bytes=1 <<
     def call():
         return _core.svc_fit(X, y, 2, upper, kernel, options)
 
-    fit = benchmark.pedantic(call, rounds=5, warmup_rounds=1)
-    assert fit["stop_reason"] == ["converged"]
-    n_iter = int(fit["n_iter"][0])
+    model, (fit,) = benchmark.pedantic(call, rounds=5, warmup_rounds=1)
+    assert fit["stop_reason"] == "converged"
+    n_iter = fit["n_iter"]
     figures(
         lambda seconds: {
             "n_iter": n_iter,
             "iterations_per_ms": n_iter / seconds / 1e3,
-            "n_support": len(fit["support"]),
-            "kernel_rows": int(fit["kernel_rows"][0]),
-            "kkt_violation": float(fit["kkt_violation"][0]),
+            "n_support": len(model.support),
+            "kernel_rows": fit["kernel_rows"],
+            "kkt_violation": fit["kkt_violation"],
         }
     )
 

@@ -6,6 +6,7 @@
 
 #include "bindings/pybind.hpp"
 #include "maxmargin/base/error.hpp"
+#include "maxmargin/data/sample_matrix.hpp"
 #include "maxmargin/data/views.hpp"
 
 #include <memory>
@@ -88,6 +89,29 @@ py::array_t<T> to_numpy(std::vector<T, Allocator>&& values, std::vector<py::ssiz
 template <class T, class Allocator> py::array_t<T> to_numpy(std::vector<T, Allocator>&& values) {
   const auto size = static_cast<py::ssize_t>(values.size());
   return to_numpy(std::move(values), {size});
+}
+
+// A read-only array of what `owner` keeps alive.
+template <class T>
+py::array_t<T> view_in(const std::vector<T>& values, std::vector<py::ssize_t> shape,
+                       const py::object& owner) {
+  py::array_t<T> view(std::move(shape), values.data(), owner);
+  py::detail::array_proxy(view.ptr())->flags &= ~py::detail::npy_api::NPY_ARRAY_WRITEABLE_;
+  return view;
+}
+
+// Likewise, in the form that `matrix_view` takes.
+inline py::object matrix_in(const SampleMatrix& samples, const py::object& owner) {
+  return std::visit(
+      [&](const auto& own) -> py::object {
+        if constexpr (is_dense<std::decay_t<decltype(own.view())>>)
+          return view_in(own.values, {own.rows, own.cols}, owner);
+        else
+          return py::make_tuple(view_in(own.values, {std::ssize(own.values)}, owner),
+                                view_in(own.indices, {std::ssize(own.indices)}, owner),
+                                view_in(own.indptr, {std::ssize(own.indptr)}, owner), own.cols);
+      },
+      samples);
 }
 
 } // namespace maxmargin::bindings

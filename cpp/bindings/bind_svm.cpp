@@ -9,35 +9,37 @@
 #include "maxmargin/svm/one_vs_one.hpp"
 #include "maxmargin/svm/svr.hpp"
 
+#include <algorithm>
+#include <array>
+#include <string_view>
+
 namespace maxmargin::bindings {
 namespace {
 
+constexpr std::array<std::pair<std::string_view, KernelType>, 11> kTypes = {{
+    {"linear", KernelType::linear},
+    {"poly", KernelType::polynomial},
+    {"rbf", KernelType::rbf},
+    {"sigmoid", KernelType::sigmoid},
+    {"precomputed", KernelType::precomputed},
+    {"power_sum", KernelType::power_sum},
+    {"constant", KernelType::constant},
+    {"laplacian", KernelType::laplacian},
+    {"chi_squared", KernelType::chi_squared},
+    {"histogram_intersection", KernelType::histogram_intersection},
+    {"composed", KernelType::composed},
+}};
+
+std::string type_name(const KernelParams& kernel) {
+  return std::string(
+      std::ranges::find(kTypes, kernel.type, [](auto& t) { return t.second; })->first);
+}
+
 KernelParams kernel_params(const std::string& type, double gamma, double coef0, int degree) {
-  KernelParams kernel{KernelType::rbf, gamma, coef0, degree, {}};
-  if (type == "linear")
-    kernel.type = KernelType::linear;
-  else if (type == "poly")
-    kernel.type = KernelType::polynomial;
-  else if (type == "sigmoid")
-    kernel.type = KernelType::sigmoid;
-  else if (type == "precomputed")
-    kernel.type = KernelType::precomputed;
-  else if (type == "power_sum")
-    kernel.type = KernelType::power_sum;
-  else if (type == "constant")
-    kernel.type = KernelType::constant;
-  else if (type == "laplacian")
-    kernel.type = KernelType::laplacian;
-  else if (type == "chi_squared")
-    kernel.type = KernelType::chi_squared;
-  else if (type == "histogram_intersection")
-    kernel.type = KernelType::histogram_intersection;
-  else
-    require(type == "rbf",
-            "kernel must be linear, poly, rbf, sigmoid, precomputed, power_sum, constant, "
-            "laplacian, chi_squared or histogram_intersection, got '" +
-                type + "'");
-  return kernel;
+  const auto found = std::ranges::find(kTypes, type, [](auto& t) { return t.first; });
+  require(found != kTypes.end() && found->second != KernelType::composed,
+          "unknown kernel '" + type + "'");
+  return {found->second, gamma, coef0, degree, {}};
 }
 
 // In postfix notation: tuples (kernel, weight), the strings "+" and "*", and "factors" after a step
@@ -71,34 +73,6 @@ KernelParams composed_kernel(const py::list& steps, const std::optional<Array<do
   return kernel;
 }
 
-std::string type_name(const KernelParams& kernel) {
-  switch (kernel.type) {
-  case KernelType::linear:
-    return "linear";
-  case KernelType::polynomial:
-    return "poly";
-  case KernelType::rbf:
-    return "rbf";
-  case KernelType::sigmoid:
-    return "sigmoid";
-  case KernelType::precomputed:
-    return "precomputed";
-  case KernelType::power_sum:
-    return "power_sum";
-  case KernelType::constant:
-    return "constant";
-  case KernelType::laplacian:
-    return "laplacian";
-  case KernelType::chi_squared:
-    return "chi_squared";
-  case KernelType::histogram_intersection:
-    return "histogram_intersection";
-  case KernelType::composed:
-    return "composed";
-  }
-  return "";
-}
-
 Precision precision_named(const std::string& name) {
   if (name == "float32") return Precision::float32;
   if (name == "float64") return Precision::float64;
@@ -106,50 +80,24 @@ Precision precision_named(const std::string& name) {
   return Precision::automatic;
 }
 
-template <class Get> auto column(const std::vector<Certificate>& certificates, const Get& get) {
-  std::vector<std::decay_t<decltype(get(certificates.front()))>> values;
-  for (const Certificate& c : certificates) values.push_back(get(c));
-  return values;
+// The model, and the fields of the certificate of every machine.
+py::tuple to_python(KernelFit&& fit) {
+  py::list certificates;
+  for (const Certificate& certificate : fit.certificates) {
+    py::dict fields;
+    certificate.for_each_field([&](const char* name, const auto& value) { fields[name] = value; });
+    certificates.append(fields);
+  }
+  return py::make_tuple(std::make_unique<KernelModel>(std::move(fit.model)), certificates);
 }
 
-// An array of every field, by machine.
-py::dict to_dict(const std::vector<Certificate>& machines) {
-  py::dict d;
-  d["dual_objective"] = to_numpy(column(machines, [](auto& c) { return c.dual_objective; }));
-  d["primal_objective"] = to_numpy(column(machines, [](auto& c) { return c.primal_objective; }));
-  d["kkt_violation"] = to_numpy(column(machines, [](auto& c) { return c.kkt_violation; }));
-  d["n_iter"] = to_numpy(column(machines, [](auto& c) { return c.n_iter; }));
-  d["n_free"] = to_numpy(column(machines, [](auto& c) { return c.n_free; }));
-  d["n_bounded"] = to_numpy(column(machines, [](auto& c) { return c.n_bounded; }));
-  d["kernel_rows"] = to_numpy(column(machines, [](auto& c) { return c.kernel_rows; }));
-  d["kernel_values"] = to_numpy(column(machines, [](auto& c) { return c.kernel_values; }));
-  d["cache_hits"] = to_numpy(column(machines, [](auto& c) { return c.cache_hits; }));
-  d["cache_misses"] = to_numpy(column(machines, [](auto& c) { return c.cache_misses; }));
-  d["seconds"] = to_numpy(column(machines, [](auto& c) { return c.seconds; }));
-  d["stop_reason"] = column(machines, [](auto& c) { return name_of(c.stop_reason); });
-  return d;
-}
-
-py::dict to_dict(SvcFit&& fit) {
-  const auto n_support = static_cast<py::ssize_t>(fit.support.size());
-  const auto lines = static_cast<py::ssize_t>(fit.n_support.size()) - 1;
-  py::dict d = to_dict(fit.certificates);
-  d["support"] = to_numpy(std::move(fit.support));
-  d["n_support"] = to_numpy(std::move(fit.n_support));
-  d["dual_coef"] = to_numpy(std::move(fit.dual_coef), {lines, n_support});
-  d["rho"] = to_numpy(std::move(fit.rho));
-  d["counterpart"] = to_numpy(std::move(fit.counterpart));
-  return d;
-}
-
-py::dict to_dict(SingleFit&& fit) {
-  const auto n_support = static_cast<py::ssize_t>(fit.support.size());
-  py::dict d = to_dict({fit.certificate});
-  d["support"] = to_numpy(std::move(fit.support));
-  d["dual_coef"] = to_numpy(std::move(fit.dual_coef), {1, n_support});
-  d["rho"] = to_numpy(std::vector{fit.rho});
-  d["counterpart"] = to_numpy(std::vector{fit.counterpart});
-  return d;
+// Calls train(control), which gives a KernelFit, without the GIL.
+template <class Train> py::tuple fit_by(const py::object& callback, const Train& train) {
+  Control control(python_hook(callback));
+  return to_python([&] {
+    const WithoutGil nogil;
+    return train(control);
+  }());
 }
 
 TrainingOptions training_options(double tol, index_t max_iter, std::size_t cache_bytes,
@@ -163,50 +111,47 @@ TrainingOptions training_options(double tol, index_t max_iter, std::size_t cache
   return options;
 }
 
-py::dict svc_fit(const py::object& X, const Array<std::int64_t>& y, index_t n_classes,
-                 const Array<double>& upper, const KernelParams& kernel,
-                 const TrainingOptions& training, const std::optional<double>& nu,
-                 const py::object& callback, bool squared_hinge) {
+py::tuple svc_fit(const py::object& X, const Array<index_t>& y, index_t n_classes,
+                  const Array<double>& upper, const KernelParams& kernel,
+                  const TrainingOptions& training, const std::optional<double>& nu,
+                  const py::object& callback, bool squared_hinge,
+                  const std::optional<Array<index_t>>& vote_order) {
   const MatrixView view = matrix_view(X);
   require(y.size() == n_rows(view) && upper.size() == n_rows(view),
           "y and upper must have one element for every row of X");
   require(n_classes >= 2, "n_classes must be at least 2");
-  for (const std::int64_t label : span_of(y))
-    require(label >= 0 && label < n_classes, "y must hold numbers from 0 to n_classes - 1");
-  const SvcOptions options{training, nu, squared_hinge ? Loss::squared_hinge : Loss::hinge};
-  Control control(python_hook(callback));
-  SvcFit fit;
-  {
-    const WithoutGil nogil;
-    fit = train_one_vs_one(view, span_of(y), n_classes, span_of(upper), kernel, options, control);
-  }
-  return to_dict(std::move(fit));
-}
-
-// Calls train(view, control), which gives a SingleFit, without the GIL.
-template <class Train>
-py::dict fit_single(const py::object& X, const Array<double>& upper, const py::object& callback,
-                    const Train& train) {
-  const MatrixView view = matrix_view(X);
-  require(upper.size() == n_rows(view), "upper must have one element for every row of X");
-  Control control(python_hook(callback));
-  SingleFit fit;
-  {
-    const WithoutGil nogil;
-    fit = train(view, control);
-  }
-  return to_dict(std::move(fit));
+  const std::span<const index_t> order = span_of(vote_order), codes = span_of(y);
+  require(std::ranges::all_of(codes, [&](index_t c) { return c >= 0 && c < n_classes; }),
+          "y must hold numbers from 0 to n_classes - 1");
+  const SvcOptions options{training,
+                           nu,
+                           squared_hinge ? Loss::squared_hinge : Loss::hinge,
+                           {order.begin(), order.end()}};
+  return fit_by(callback, [&](Control& control) {
+    return train_one_vs_one(view, codes, n_classes, span_of(upper), kernel, options, control);
+  });
 }
 
 // epsilon, or nu of a nu-SVR.
-py::dict svr_fit(const py::object& X, const Array<double>& targets, const Array<double>& upper,
-                 const KernelParams& kernel, const TrainingOptions& options, double epsilon,
-                 const std::optional<double>& nu, const py::object& callback) {
-  require(targets.size() == upper.size(), "targets and upper must be of the same length");
-  return fit_single(X, upper, callback, [&](const MatrixView& view, Control& control) {
-    const std::span<const double> z = span_of(targets), C = span_of(upper);
+py::tuple svr_fit(const py::object& X, const Array<double>& targets, const Array<double>& upper,
+                  const KernelParams& kernel, const TrainingOptions& options, double epsilon,
+                  const std::optional<double>& nu, const py::object& callback) {
+  const MatrixView view = matrix_view(X);
+  const std::span<const double> z = span_of(targets), C = span_of(upper);
+  require(targets.size() == n_rows(view) && upper.size() == n_rows(view),
+          "targets and upper must have one element for every row of X");
+  return fit_by(callback, [&](Control& control) {
     return nu ? train_nu_svr(view, z, C, *nu, kernel, options, control)
               : train_svr(view, z, C, epsilon, kernel, options, control);
+  });
+}
+
+py::tuple one_class_fit(const py::object& X, const Array<double>& upper, const KernelParams& kernel,
+                        const TrainingOptions& options, double nu, const py::object& callback) {
+  const MatrixView view = matrix_view(X);
+  require(upper.size() == n_rows(view), "upper must have one element for every row of X");
+  return fit_by(callback, [&](Control& control) {
+    return train_one_class(view, span_of(upper), nu, kernel, options, control);
   });
 }
 
@@ -225,24 +170,9 @@ py::array_t<double> kernel_values(const py::object& A, const py::object& B,
   return values;
 }
 
-py::dict one_class_fit(const py::object& X, const Array<double>& upper, const KernelParams& kernel,
-                       const TrainingOptions& options, double nu, const py::object& callback) {
-  return fit_single(X, upper, callback, [&](const MatrixView& view, Control& control) {
-    return train_one_class(view, span_of(upper), nu, kernel, options, control);
-  });
-}
-
 std::unique_ptr<Decision> make_decision(const py::object& support_vectors,
-                                        const Array<std::int64_t>& n_support,
                                         const Array<double>& dual_coef, const Array<double>& rho,
                                         const KernelParams& kernel) {
-  return std::make_unique<Decision>(matrix_view(support_vectors), span_of(n_support),
-                                    span_of(dual_coef), span_of(rho), kernel);
-}
-
-std::unique_ptr<Decision> make_one_vs_rest(const py::object& support_vectors,
-                                           const Array<double>& dual_coef, const Array<double>& rho,
-                                           const KernelParams& kernel) {
   return std::unique_ptr<Decision>(new Decision(Decision::one_vs_rest(
       matrix_view(support_vectors), span_of(dual_coef), span_of(rho), kernel)));
 }
@@ -287,10 +217,13 @@ void bind_svm(py::module_& m) {
            py::arg("time_limit") = std::numeric_limits<double>::infinity(),
            py::arg("n_threads") = 0, py::arg("precision") = "auto");
 
-  m.def("svc_fit", &svc_fit, py::arg("X"), py::arg("y"), py::arg("n_classes"), py::arg("upper"),
-        py::arg("kernel"), py::arg("options"), py::arg("nu") = py::none(),
-        py::arg("callback") = py::none(), py::arg("squared_hinge") = false,
-        "Train one machine for every pair of classes; see svm/one_vs_one.hpp.");
+  m.def(
+      "svc_fit", &svc_fit, py::arg("X"), py::arg("y"), py::arg("n_classes"), py::arg("upper"),
+      py::arg("kernel"), py::arg("options"), py::arg("nu") = py::none(),
+      py::arg("callback") = py::none(), py::arg("squared_hinge") = false,
+      py::arg("vote_order") = py::none(),
+      "Train one machine for every pair of classes; see svm/one_vs_one.hpp. Returns the model, and "
+      "the fields of the certificate of every machine.");
   m.def("svr_fit", &svr_fit, py::arg("X"), py::arg("targets"), py::arg("upper"), py::arg("kernel"),
         py::arg("options"), py::arg("epsilon") = 0.1, py::arg("nu") = py::none(),
         py::arg("callback") = py::none(), "Train a regression; see svm/svr.hpp.");
@@ -298,11 +231,10 @@ void bind_svm(py::module_& m) {
         py::arg("options"), py::arg("nu"), py::arg("callback") = py::none(),
         "Train a one-class machine; see svm/one_class.hpp.");
 
-  py::class_<Decision>(m, "Decision", "Decision functions of trained machines, packed for reuse.")
-      .def(py::init(&make_decision), py::arg("support_vectors"), py::arg("n_support"),
-           py::arg("dual_coef"), py::arg("rho"), py::arg("kernel"))
-      .def_static("one_vs_rest", &make_one_vs_rest, py::arg("support_vectors"),
-                  py::arg("dual_coef"), py::arg("rho"), py::arg("kernel"))
+  py::class_<Decision>(m, "Decision",
+                       "Machines that each have a coefficient for every support vector, packed.")
+      .def(py::init(&make_decision), py::arg("support_vectors"), py::arg("dual_coef"),
+           py::arg("rho"), py::arg("kernel"))
       .def("decision_function", &decision_function, py::arg("X"), py::arg("n_threads") = 0,
            py::arg("factors") = py::none());
 }

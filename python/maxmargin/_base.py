@@ -37,6 +37,11 @@ class BaseEstimator:
     n_features_in_: int
     feature_names_in_: NDArray[np.object_]
 
+    def _store(self, arguments: dict[str, Any]) -> None:
+        """Keep the arguments of `__init__`, its `locals()`, under their own names."""
+        for name in self._parameter_names():
+            setattr(self, name, arguments[name])
+
     @classmethod
     def _parameter_names(cls) -> list[str]:
         parameters = inspect.signature(cls.__init__).parameters

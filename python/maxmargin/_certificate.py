@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import dataclasses
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from maxmargin._wording import counted
 
 __all__ = ["Certificate", "LinearCertificate"]
+
+AnyCertificate = TypeVar("AnyCertificate", "Certificate", "LinearCertificate")
+
+# Of several machines, these are the greatest of theirs; other numbers are sums.
+_GREATEST = ("kkt_violation", "relative_gap")
 
 
 @dataclass(frozen=True)
@@ -45,6 +51,8 @@ class Certificate:
         one that did not converge.
     n_iter : int
         Iterations of the solver.
+    n_free, n_bounded : int
+        Samples whose coefficient is between its bounds, and at one that is not 0.
     kernel_rows : int
         Rows of the kernel matrix that were computed.
     kernel_values : int
@@ -70,6 +78,8 @@ class Certificate:
     cache_hits: int
     cache_misses: int
     seconds: float
+    n_free: int = 0
+    n_bounded: int = 0
     machines: tuple[Certificate, ...] = field(default=(), repr=False)
 
     @property
@@ -165,45 +175,37 @@ def _nine_digits(value: float) -> str:
     return f"{value:#.9g}".rstrip(".")
 
 
-def certificate_of(result: Mapping[str, Any], seconds: float) -> Certificate:
-    """Return the certificate for the per-machine arrays of a fit that took `seconds` in all."""
-    machines = tuple(
-        Certificate(
-            dual_objective=float(result["dual_objective"][p]),
-            primal_objective=float(result["primal_objective"][p]),
-            duality_gap=float(result["primal_objective"][p] + result["dual_objective"][p]),
-            kkt_violation=float(result["kkt_violation"][p]),
-            converged=reason == "converged",
-            stop_reason=reason,
-            n_iter=int(result["n_iter"][p]),
-            kernel_rows=int(result["kernel_rows"][p]),
-            kernel_values=int(result["kernel_values"][p]),
-            cache_hits=int(result["cache_hits"][p]),
-            cache_misses=int(result["cache_misses"][p]),
-            seconds=float(result["seconds"][p]),
-        )
-        for p, reason in enumerate(result["stop_reason"])
+def certificate_of(machines: Sequence[dict[str, Any]], seconds: float) -> Certificate:
+    """Return the certificate of a fit from the core's fields of it, by machine."""
+    return together(
+        [
+            Certificate(
+                **fields,
+                duality_gap=fields["primal_objective"] + fields["dual_objective"],
+                converged=fields["stop_reason"] == "converged",
+            )
+            for fields in machines
+        ],
+        seconds,
     )
-    return machines[0] if len(machines) == 1 else combined(machines, seconds)
 
 
-def combined(machines: tuple[Certificate, ...], seconds: float) -> Certificate:
-    """Return the certificate of several machines together."""
+def together(machines: Sequence[AnyCertificate], seconds: float) -> AnyCertificate:
+    """Return the certificate of several machines that took `seconds` in all, or the only one."""
+    first = machines[0]
+    if len(machines) == 1:
+        return first
+    names = [field.name for field in dataclasses.fields(first) if field.type in ("int", "float")]
+    totals = {
+        name: (max if name in _GREATEST else sum)(getattr(machine, name) for machine in machines)
+        for name in names
+    }
     failed = [machine for machine in machines if not machine.converged]
-    return Certificate(
-        dual_objective=sum(m.dual_objective for m in machines),
-        primal_objective=sum(m.primal_objective for m in machines),
-        duality_gap=sum(m.duality_gap for m in machines),
-        kkt_violation=max(m.kkt_violation for m in machines),
+    return type(first)(
+        **{**totals, "seconds": seconds},
         converged=not failed,
         stop_reason=failed[0].stop_reason if failed else "converged",
-        n_iter=sum(m.n_iter for m in machines),
-        kernel_rows=sum(m.kernel_rows for m in machines),
-        kernel_values=sum(m.kernel_values for m in machines),
-        cache_hits=sum(m.cache_hits for m in machines),
-        cache_misses=sum(m.cache_misses for m in machines),
-        seconds=seconds,
-        machines=machines,
+        machines=tuple(machines),
     )
 
 
@@ -225,17 +227,4 @@ def linear_certificate_of(result: Mapping[str, Any], seconds: float) -> LinearCe
                 seconds=float(result["seconds"][p]),
             )
         )
-    if len(machines) == 1:
-        return machines[0]
-    failed = [machine for machine in machines if not machine.converged]
-    return LinearCertificate(
-        primal_objective=sum(m.primal_objective for m in machines),
-        dual_objective=sum(m.dual_objective for m in machines),
-        duality_gap=sum(m.duality_gap for m in machines),
-        relative_gap=max(m.relative_gap for m in machines),
-        converged=not failed,
-        stop_reason=failed[0].stop_reason if failed else "converged",
-        n_iter=sum(m.n_iter for m in machines),
-        seconds=seconds,
-        machines=tuple(machines),
-    )
+    return together(machines, seconds)

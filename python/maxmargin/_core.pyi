@@ -58,7 +58,8 @@ def svc_fit(
     nu: float | None = None,
     callback: Callable[[dict[str, Any]], Any] | None = None,
     squared_hinge: bool = False,
-) -> dict[str, Any]: ...
+    vote_order: NDArray[np.int64] | None = None,
+) -> tuple[KernelModel, list[dict[str, Any]]]: ...
 def svr_fit(
     X: Any,
     targets: NDArray[np.float64],
@@ -68,7 +69,7 @@ def svr_fit(
     epsilon: float = 0.1,
     nu: float | None = None,
     callback: Callable[[dict[str, Any]], Any] | None = None,
-) -> dict[str, Any]: ...
+) -> tuple[KernelModel, list[dict[str, Any]]]: ...
 def one_class_fit(
     X: Any,
     upper: NDArray[np.float64],
@@ -76,7 +77,65 @@ def one_class_fit(
     options: TrainingOptions,
     nu: float,
     callback: Callable[[dict[str, Any]], Any] | None = None,
-) -> dict[str, Any]: ...
+) -> tuple[KernelModel, list[dict[str, Any]]]: ...
+
+class KernelModel:
+    def __init__(
+        self,
+        type: str,
+        kernel: KernelParams,
+        n_features: int,
+        support_vectors: Any,
+        dual_coef: NDArray[np.float64],
+        rho: NDArray[np.float64],
+        n_support: NDArray[np.int64] | None = None,
+        vote_order: NDArray[np.int64] | None = None,
+        labels: NDArray[np.float64] | None = None,
+        support: NDArray[np.int64] | None = None,
+        equivalent: NDArray[np.float64] | None = None,
+        sigmoids: NDArray[np.float64] | None = None,
+        noise_scale: float | None = None,
+    ) -> None: ...
+    @property
+    def type(self) -> str: ...
+    @property
+    def kernel(self) -> KernelParams: ...
+    @property
+    def n_features(self) -> int: ...
+    @property
+    def support_vectors(self) -> Any: ...
+    @property
+    def dual_coef(self) -> NDArray[np.float64]: ...
+    @property
+    def rho(self) -> NDArray[np.float64]: ...
+    @property
+    def n_support(self) -> NDArray[np.int64]: ...
+    @property
+    def vote_order(self) -> NDArray[np.int64]: ...
+    @property
+    def labels(self) -> NDArray[np.float64]: ...
+    @property
+    def support(self) -> NDArray[np.int64]: ...
+    @property
+    def equivalent(self) -> NDArray[np.float64]: ...
+    @property
+    def sigmoids(self) -> NDArray[np.float64]: ...
+    @property
+    def noise_scale(self) -> float | None: ...
+    @property
+    def n_machines(self) -> int: ...
+    def expansion(self, machine: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]: ...
+    def decision_values(
+        self, X: Any, n_threads: int = 0, factors: NDArray[np.float64] | None = None
+    ) -> NDArray[np.float64]: ...
+    def vote_winners(self, values: NDArray[np.float64]) -> NDArray[np.int64]: ...
+    def class_scores(self, values: NDArray[np.float64]) -> NDArray[np.float64]: ...
+    def probabilities(self, values: NDArray[np.float64]) -> NDArray[np.float64]: ...
+    def to_libsvm(self, labels: NDArray[np.float64] | None = None) -> bytes: ...
+    @staticmethod
+    def from_libsvm(
+        data: bytes, zero_based: bool | None = None, n_features: int | None = None
+    ) -> KernelModel: ...
 
 class OnlineSettings:
     def __init__(
@@ -206,18 +265,10 @@ class Decision:
     def __init__(
         self,
         support_vectors: Any,
-        n_support: NDArray[np.int64],
         dual_coef: NDArray[np.float64],
         rho: NDArray[np.float64],
         kernel: KernelParams,
     ) -> None: ...
-    @staticmethod
-    def one_vs_rest(
-        support_vectors: Any,
-        dual_coef: NDArray[np.float64],
-        rho: NDArray[np.float64],
-        kernel: KernelParams,
-    ) -> Decision: ...
     def decision_function(
         self, X: Any, n_threads: int = 0, factors: NDArray[np.float64] | None = None
     ) -> NDArray[np.float64]: ...
@@ -243,22 +294,7 @@ def cpu_quota(root: str = "") -> float: ...
 def limit_threads(limit: int) -> None: ...
 def read_svmlight(
     data: bytes, zero_based: bool | None, n_features: int | None, query_id: bool
-) -> dict[str, Any]: ...
+) -> tuple[Any, NDArray[np.float64], NDArray[np.int64]]: ...
 def write_svmlight(
     X: Any, y: NDArray[np.float64], begin: int, end: int, zero_based: bool
-) -> bytes: ...
-def read_model(
-    data: bytes, zero_based: bool | None = None, n_features: int | None = None
-) -> dict[str, Any]: ...
-def write_model(
-    kernel: KernelParams,
-    labels: NDArray[np.float64],
-    n_support: NDArray[np.int64],
-    dual_coef: NDArray[np.float64],
-    rho: NDArray[np.float64],
-    support_vectors: Any,
-    vote_order: NDArray[np.int64],
-    type: str = "c_svc",
-    sigmoids: NDArray[np.float64] = ...,
-    noise_scale: float | None = None,
 ) -> bytes: ...

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +12,13 @@ from numpy.typing import NDArray
 from maxmargin import _core, _validation
 from maxmargin._base import BaseEstimator
 from maxmargin._certificate import LinearCertificate, linear_certificate_of
-from maxmargin._kernel_machine import Train
 from maxmargin._sparse import Matrix, product
 from maxmargin._validation import Callback
 from maxmargin.exceptions import ConvergenceWarning, warn_caller
 from maxmargin.progress import last_report, watched
+
+# Calls the core with a callback and returns its solution.
+Train: TypeAlias = Callable[[Callback | None], dict[str, Any]]
 
 
 class LinearTraining(NamedTuple):

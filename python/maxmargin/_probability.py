@@ -1,30 +1,97 @@
-"""Class probabilities from decision values: sigmoids for pairs of classes, coupled for several.
+"""Calibration: sigmoids that make probabilities of the decision values of pairs of classes.
 
 References
 ----------
 .. [1] J. C. Platt, "Probabilistic outputs for support vector machines" (1999).
 .. [2] H.-T. Lin, C.-J. Lin, R. C. Weng, "A note on Platt's probabilistic outputs for support vector
    machines", Machine Learning 68 (2007), Algorithm 1.
-.. [3] T.-F. Wu, C.-J. Lin, R. C. Weng, "Probability estimates for multi-class classification by
-   pairwise coupling", JMLR 5 (2004), Algorithm 2.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from maxmargin._one_vs_one import pairs_of
+from maxmargin import _validation
+from maxmargin._kernel_fit import Solution, Training
+from maxmargin._sparse import Matrix, take_rows
+from maxmargin._validation import Callback
 from maxmargin._wording import shown
+from maxmargin.exceptions import NotFittedError, compatible
+
+if TYPE_CHECKING:
+    from maxmargin._kernel_machine import KernelMachine as _Mixin
+else:
+    _Mixin = object
 
 N_FOLDS = 5
 
-# A pair's probabilities stay this far from 0 and 1, as in LIBSVM.
-_LEAST_PROBABILITY = 1e-7
+
+class Calibrated(_Mixin):
+    """What a classifier with `probability` offers besides classes and decision values."""
+
+    probability: bool
+    random_state: Any
+
+    @property
+    def _calibrates(self) -> bool:
+        """Whether `fit` is to calibrate probabilities."""
+        return _validation.check_flag("probability", self.probability)
+
+    def _seed_of_folds(self) -> int:
+        return 0 if self.random_state is None else _validation.check_seed(self.random_state)
+
+    @property
+    def predict_proba(self) -> Callable[[Any], NDArray[np.float64]]:
+        """Function of samples to the probability of every class, (n_samples, n_classes).
+
+        Only where the estimator was fitted with `probability`. Columns are in the order of
+        `classes_`. Raises what `decision_function` raises.
+        """
+        self._check_probability()
+        return self._predict_proba
+
+    @property
+    def predict_log_proba(self) -> Callable[[Any], NDArray[np.float64]]:
+        """Function of samples to the logarithms of `predict_proba`."""
+        self._check_probability()
+        return lambda X: np.log(self._predict_proba(X))
+
+    def _predict_proba(self, X: Any) -> NDArray[np.float64]:
+        self._fitted_sigmoids()
+        return self._model.core.probabilities(self._machine_values(X))
+
+    def _check_probability(self) -> None:
+        is_calibrated = self.__sklearn_is_fitted__() and self._model.core.sigmoids.size > 0
+        if not (self._calibrates or is_calibrated):
+            raise AttributeError("probabilities are available only with probability=True")
+
+    def _fitted_sigmoids(self) -> NDArray[np.float64]:
+        self._check_fitted()
+        sigmoids = self._model.core.sigmoids
+        if sigmoids.size == 0:
+            raise compatible(NotFittedError)(
+                "predict_proba is not available when fitted with probability=False"
+            )
+        return sigmoids
+
+    @property
+    def probA_(self) -> NDArray[np.float64]:  # noqa: N802
+        """A of every machine: the first class of a pair has probability 1 / (1 + exp(A f + B))."""
+        slopes: NDArray[np.float64] = self._fitted_sigmoids()[0]
+        return slopes
+
+    @property
+    def probB_(self) -> NDArray[np.float64]:  # noqa: N802
+        """B of every machine."""
+        offsets: NDArray[np.float64] = self._fitted_sigmoids()[1]
+        return offsets
 
 
 def check_enough_samples(
@@ -54,6 +121,29 @@ def folds(
         yield fold == k
 
 
+def held_out_values(
+    samples: Matrix,
+    codes: NDArray[np.int64],
+    upper: NDArray[np.float64],
+    training: Training,
+    train: Callable[[Matrix, NDArray[np.int64], Callback | None], Solution],
+    seed: int,
+) -> NDArray[np.float64]:
+    """Return the values of every machine for all samples, by machines trained without them."""
+    kernel, n_classes = training.kernel, int(codes.max()) + 1
+    values = np.zeros((len(codes), n_classes * (n_classes - 1) // 2))
+    for held_out in folds(codes, upper, seed):
+        rows, others = np.flatnonzero(~held_out & (upper > 0.0)), np.flatnonzero(held_out)
+        part, rest = take_rows(samples, rows), take_rows(samples, others)
+        if kernel.is_given:
+            assert isinstance(part, np.ndarray)
+            assert isinstance(rest, np.ndarray)
+            part, rest = np.ascontiguousarray(part[:, rows]), np.ascontiguousarray(rest[:, rows])
+        core, _ = training.solve(partial(train, part, rows, training.callback))
+        values[others] = core.decision_values(rest, factors=kernel.factors(rest))
+    return values
+
+
 def fit_sigmoids(
     values: NDArray[np.float64], codes: NDArray[np.int64], weight: NDArray[np.float64]
 ) -> NDArray[np.float64]:
@@ -67,7 +157,7 @@ def fit_sigmoids(
     """
     n_classes = int(codes.max()) + 1
     sigmoids = []
-    for p, (i, j) in enumerate(pairs_of(n_classes)):
+    for p, (i, j) in enumerate(combinations(range(n_classes), 2)):
         rows = np.flatnonzero(((codes == i) | (codes == j)) & (weight > 0.0))
         sigmoids.append(fit_sigmoid(values[rows, p], codes[rows] == i))
     return np.array(sigmoids).T
@@ -117,42 +207,6 @@ def fit_sigmoid(values: NDArray[np.float64], is_first: NDArray[np.bool_]) -> tup
         else:
             break
     return (A / scale, B) if A <= 0.0 and math.isfinite(A + B) else (0.0, prior)
-
-
-def probabilities(
-    values: NDArray[np.float64], sigmoids: NDArray[np.float64], n_classes: int
-) -> NDArray[np.float64]:
-    """Return the probability of every class, shape (n_samples, n_classes); rows sum up to 1."""
-    first = np.clip(
-        _sigma(-(sigmoids[0] * values + sigmoids[1])), _LEAST_PROBABILITY, 1.0 - _LEAST_PROBABILITY
-    )
-    if n_classes == 2:
-        return np.hstack([first, 1.0 - first])
-    pairwise = np.zeros((len(values), n_classes, n_classes))
-    for p, (i, j) in enumerate(pairs_of(n_classes)):
-        pairwise[:, i, j] = first[:, p]
-        pairwise[:, j, i] = 1.0 - first[:, p]
-    return _coupled(pairwise)
-
-
-def _coupled(r: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the p that minimises sum over i, j of (r_ji p_i - r_ij p_j)^2, sum p = 1 [3]_.
-
-    With Q_ii = sum over j != i of r_ji^2 and Q_ij = -r_ji r_ij, and with a multiplier b of the
-    constraint, it solves Q p + b 1 = 0 and 1'p = 1. That system is regular even where Q is not, as
-    for pairwise probabilities r_ij = p_i / (p_i + p_j), since no r is 0.
-    """
-    n_classes = r.shape[1]
-    system = np.zeros((len(r), n_classes + 1, n_classes + 1))
-    system[:, :n_classes, :n_classes] = -r.transpose(0, 2, 1) * r
-    diagonal = np.arange(n_classes)
-    system[:, diagonal, diagonal] = np.square(r).sum(axis=1)
-    system[:, n_classes, :n_classes] = system[:, :n_classes, n_classes] = 1.0
-    right = np.zeros((len(r), n_classes + 1, 1))
-    right[:, n_classes] = 1.0
-    p = np.maximum(np.linalg.solve(system, right)[:, :n_classes, 0], 0.0)
-    coupled: NDArray[np.float64] = p / p.sum(axis=1, keepdims=True)
-    return coupled
 
 
 def _sigma(x: NDArray[np.float64]) -> NDArray[np.float64]:

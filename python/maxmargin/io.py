@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from maxmargin import _core
 from maxmargin._files import Path, Source, naming, read_bytes, replacing
+from maxmargin._kernel import KernelParams
+from maxmargin._kernel_machine import KernelMachine, model_of
+from maxmargin._kernel_model import TrainedMachine
 from maxmargin._sparse import CsrMatrix, Matrix, as_float, csr_of
 from maxmargin._validation import check_flag, check_integer
 from maxmargin._wording import shown
-
-if TYPE_CHECKING:
-    from maxmargin._kernel_machine import KernelMachine
 
 __all__ = ["load_model", "load_svmlight", "save_model", "save_svmlight"]
 
@@ -22,8 +22,6 @@ ZeroBased: TypeAlias = bool | Literal["auto"]
 
 _ROWS_PER_WRITE = 4096
 _LARGEST_EXACT_INTEGER = 2**53
-# Support vectors with a smaller share of non-zeros than this are kept sparse.
-_DENSE_SHARE = 0.1
 
 
 def __dir__() -> list[str]:
@@ -107,8 +105,8 @@ def read_csr(
     """
     data = read_bytes(source)
     with naming(source):
-        read = _core.read_svmlight(data, zero_based, n_features, query_id)
-    return CsrMatrix(*read["X"]), read["y"], read["query_id"]
+        X, labels, query_ids = _core.read_svmlight(data, zero_based, n_features, query_id)
+    return CsrMatrix(*X), labels, query_ids
 
 
 def save_svmlight(
@@ -247,14 +245,13 @@ def save_model(estimator: KernelMachine, path: Path) -> None:
             f"estimator must be one of maxmargin's {names}, got "
             f"{kind.__module__}.{kind.__name__}{hint}"
         )
-    estimator._check_fitted()
-    vectors = estimator._file_vectors()
-    text = _core.write_model(
-        kernel=estimator._kernel_params.to_core(vectors),
-        support_vectors=vectors,
-        type=estimator._svm_type,
-        **estimator._file_parts(),
-    )
+    model = model_of(estimator)
+    if model.kernel.function is not None:
+        raise ValueError(
+            "LIBSVM's model format does not know kernels that are callables or composed; pickle "
+            "the estimator"
+        )
+    text = model.core.to_libsvm(None if model.classes is None else _integer_classes(model.classes))
     with replacing(path) as file:
         file.write(text)
 
@@ -301,20 +298,24 @@ def load_model(
     base = _check_zero_based(zero_based)
     data = read_bytes(source)
     with naming(source):
-        model = _core.read_model(data, base, n_features)
-    vectors = CsrMatrix(*model["support_vectors"])
-    if model["kernel"].type == "precomputed":
-        numbers = _row_numbers(vectors)
-        last = int(numbers.max(initial=1))
-        return _estimator_of(model, numbers[:, np.newaxis], max(last, n_features or 1), n_features)
-    if vectors.n_cols == 0:
-        if vectors.shape[0] > 0:
-            raise ValueError(
-                "all support vectors are zero: pass n_features, which the file does not hold"
-            )
-        vectors = vectors._replace(n_cols=n_features or 1)
-    matrix = vectors if _keeps_sparse(vectors) else vectors.to_dense()
-    return _estimator_of(model, matrix, vectors.n_cols, n_features)
+        core = _core.KernelModel.from_libsvm(data, base, n_features)
+    kernel = KernelParams(
+        *(core.kernel.type, core.kernel.gamma, core.kernel.coef0, core.kernel.degree)
+    )
+    estimator = _estimator_types()[core.type]()
+    # A linear model may come with any gamma.
+    gamma = kernel.gamma if kernel.gamma > 0 else "scale"
+    estimator.set_params(kernel=kernel.type, degree=kernel.degree, gamma=gamma, coef0=kernel.coef0)
+    if core.sigmoids.size > 0:
+        estimator.set_params(probability=True)
+    estimator._model = TrainedMachine(
+        core,
+        kernel,
+        core.n_features,
+        classes=core.labels.astype(np.int64) if core.labels.size > 0 else None,
+        feature_hint=_FEATURE_HINT if n_features is None else "",
+    )
+    return estimator
 
 
 def _estimator_types() -> dict[str, type[KernelMachine]]:
@@ -326,28 +327,11 @@ def _estimator_types() -> dict[str, type[KernelMachine]]:
     return {kind._svm_type: kind for kind in (SVC, NuSVC, SVR, NuSVR, OneClassSVM)}
 
 
-def _estimator_of(
-    model: dict[str, Any], vectors: Matrix, n_features: int, given: int | None
-) -> KernelMachine:
-    estimator = _estimator_types()[model["type"]]._from_file(model, vectors, n_features)
-    if given is None:
-        estimator._feature_hint = _FEATURE_HINT
-    return estimator
-
-
-def _row_numbers(vectors: CsrMatrix) -> NDArray[np.float64]:
-    """Return the numbers, from 1, of the training samples that support a precomputed kernel."""
-    numbers = vectors.to_dense()[:, 0] if vectors.n_cols == 1 else np.empty(0)
-    if (
-        len(numbers) != vectors.shape[0]
-        or not ((numbers >= 1) & (numbers < 2**53) & (numbers == numbers.round())).all()
-    ):
+def _integer_classes(classes: NDArray[Any]) -> NDArray[np.float64]:
+    if classes.dtype.kind not in "biuf" or not (classes == np.floor(classes)).all():
         raise ValueError(
-            "support vectors of a precomputed kernel must be row numbers, 0:1 for the first"
+            "LIBSVM's model format holds only integer classes, got "
+            f"{shown(classes.tolist())}; encode the labels as integers before fit, or pickle the "
+            "estimator"
         )
-    return numbers
-
-
-def _keeps_sparse(vectors: CsrMatrix) -> bool:
-    n_vectors, n_features = vectors.shape
-    return len(vectors.data) < _DENSE_SHARE * n_vectors * n_features
+    return np.require(classes, np.float64, "C")

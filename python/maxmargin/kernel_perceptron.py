@@ -323,7 +323,7 @@ class KernelPerceptron(MistakeDriven):
         kernel = self._kernel_params
         if "decision" not in self._cache:
             self._check_state()
-            self._cache["decision"] = _core.Decision.one_vs_rest(
+            self._cache["decision"] = _core.Decision(
                 self._support_vectors,
                 self.dual_coef_,
                 -self.intercept_,

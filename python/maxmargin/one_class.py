@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from maxmargin import _core, _validation
 from maxmargin._kernel import Kernel
-from maxmargin._single_machine import SingleMachine
+from maxmargin._kernel_machine import KernelMachine
 from maxmargin._texts import KERNEL_MACHINE, documented
 from maxmargin._validation import Callback, Gamma
 
@@ -19,7 +19,7 @@ Self = TypeVar("Self", bound="OneClassSVM")
 
 
 @documented(KERNEL_MACHINE)
-class OneClassSVM(SingleMachine):
+class OneClassSVM(KernelMachine):
     """One-class support vector machine: the region where most of the samples lie.
 
     Up to `tol`, `nu` is at least the share of the training samples outside the region, and at most
@@ -64,9 +64,11 @@ class OneClassSVM(SingleMachine):
     [1, -1]
     """
 
+    nu: float
+
     _estimator_type = "outlier_detector"
     _svm_type = "one_class"
-    _remedy = "smaller nu"
+    _hint = "smaller nu"
 
     def __init__(
         self,
@@ -85,19 +87,7 @@ class OneClassSVM(SingleMachine):
         time_limit: float | None = None,
         callback: Callback | None = None,
     ) -> None:
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.tol = tol
-        self.nu = nu
-        self.shrinking = shrinking
-        self.cache_size = cache_size
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.time_limit = time_limit
-        self.callback = callback
+        self._store(locals())
 
     def fit(self: Self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Train on samples `X`.
@@ -136,19 +126,17 @@ class OneClassSVM(SingleMachine):
         weight = _validation.check_sample_weight(sample_weight, matrix.shape[0])
         upper = _validation.weighted_bounds(1.0, weight)
         samples, training = self._prepare(matrix, training, upper)
-        self._fit_machine(
-            X,
-            matrix,
-            training,
+        core, certificate = training.run(
             lambda callback: _core.one_class_fit(
-                samples, upper, training.kernel.to_core(samples), training.options, nu, callback
-            ),
+                samples, upper, training.kernel.to_core(samples), training.options(), nu, callback
+            )
         )
+        self._commit(X, matrix, training, core, certificate)
         return self
 
     @property
     def offset_(self) -> float:
-        return float(self._rho[0])
+        return float(self._model.core.rho[0])
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return w.phi(x) - rho of every sample, shape (n_samples,); negative outside.
@@ -164,18 +152,18 @@ class OneClassSVM(SingleMachine):
         ValueError
             If `X` is not valid, has another number of features, or the kernel overflows.
         """
-        return self._values(X)
+        return self._machine_values(X)[:, 0]
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
         """Return w.phi(x) of every sample; raises what `decision_function` raises."""
-        return self._values(X) + self.offset_
+        return self.decision_function(X) + self.offset_
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Return +1 for samples inside the region and -1 for the others.
 
         Raises what `decision_function` raises.
         """
-        return np.where(self._values(X) >= 0.0, 1, -1)
+        return np.where(self.decision_function(X) >= 0.0, 1, -1)
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[np.int64]:
         """Return `fit(X, y, sample_weight).predict(X)`."""

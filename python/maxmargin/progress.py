@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TextIO
 
+import numpy as np
+
 from maxmargin._certificate import Certificate, LinearCertificate
 from maxmargin._validation import Callback
 
@@ -93,8 +95,8 @@ def last_report(
     names = ("n_iter", "relative_gap" if is_linear else "kkt_violation", "dual_objective")
     return {
         **{name: getattr(certificate, name) for name in names},
-        "n_free": int(result["n_free"].sum()),
-        "n_bounded": 0 if is_linear else int(result["n_bounded"].sum()),
+        "n_free": int(np.sum(result["n_free"])),
+        "n_bounded": 0 if is_linear else int(result["n_bounded"]),
         "seconds": seconds,
     }
 

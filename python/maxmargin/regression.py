@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from maxmargin import _core, _validation
 from maxmargin._base import Regressor
 from maxmargin._kernel import Kernel
-from maxmargin._single_machine import SingleMachine
+from maxmargin._kernel_machine import KernelMachine
 from maxmargin._texts import KERNEL_MACHINE, REGRESSION, documented
 from maxmargin._validation import Callback, Gamma
 
@@ -19,13 +19,10 @@ __all__ = ["SVR", "NuSVR"]
 Self = TypeVar("Self", bound="RegressionMachine")
 
 
-class RegressionMachine(SingleMachine, Regressor):
-    """What SVR and NuSVR share; they tell what the core is to solve for."""
+class RegressionMachine(KernelMachine, Regressor):
+    """What SVR and NuSVR share; they say for which tube the core trains."""
 
     C: float
-
-    # The scale of the Laplace distribution of the errors, which LIBSVM's -b 1 puts into a model.
-    _noise_scale: float | None = None
 
     def fit(self: Self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train on samples `X` with targets `y`.
@@ -66,33 +63,29 @@ class RegressionMachine(SingleMachine, Regressor):
         weight = _validation.check_sample_weight(sample_weight, matrix.shape[0])
         upper = _validation.weighted_bounds(C, weight)
         samples, training = self._prepare(matrix, training, upper)
-        self._fit_machine(
-            X,
-            matrix,
-            training,
+        core, certificate = training.run(
             lambda callback: _core.svr_fit(
                 samples,
                 targets,
                 upper,
                 training.kernel.to_core(samples),
-                training.options,
+                training.options(),
                 epsilon,
                 nu,
                 callback,
-            ),
+            )
         )
-        self._noise_scale = None
+        self._commit(X, matrix, training, core, certificate)
         return self
+
+    @property
+    def _noise_scale(self) -> float | None:
+        """The scale of the Laplace distribution of the errors, which LIBSVM's -b 1 saves."""
+        return self._model.core.noise_scale
 
     def _check_tube(self) -> tuple[float, float | None]:
         """Return epsilon, and nu if it takes the place of epsilon."""
         raise NotImplementedError
-
-    def _file_parts(self) -> dict[str, Any]:
-        return {**super()._file_parts(), "noise_scale": self._noise_scale}
-
-    def _take_classes(self, model: dict[str, Any]) -> None:
-        self._noise_scale = model["noise_scale"]
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Return f(x) of every sample, shape (n_samples,).
@@ -108,7 +101,7 @@ class RegressionMachine(SingleMachine, Regressor):
         ValueError
             If `X` is not valid, has another number of features, or the kernel overflows.
         """
-        return self._values(X)
+        return self._machine_values(X)[:, 0]
 
 
 @documented(KERNEL_MACHINE + REGRESSION)
@@ -140,6 +133,8 @@ class SVR(RegressionMachine):
     [7.0]
     """
 
+    epsilon: float
+
     _svm_type = "epsilon_svr"
 
     def __init__(
@@ -160,20 +155,7 @@ class SVR(RegressionMachine):
         time_limit: float | None = None,
         callback: Callback | None = None,
     ) -> None:
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.tol = tol
-        self.C = C
-        self.epsilon = epsilon
-        self.shrinking = shrinking
-        self.cache_size = cache_size
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.time_limit = time_limit
-        self.callback = callback
+        self._store(locals())
 
     def _check_tube(self) -> tuple[float, float | None]:
         return _validation.check_real("epsilon", self.epsilon, at_least=0), None
@@ -217,8 +199,9 @@ class NuSVR(RegressionMachine):
     [7.0]
     """
 
+    nu: float
+
     _svm_type = "nu_svr"
-    _told_by_fit = (*RegressionMachine._told_by_fit, "epsilon_")
 
     def __init__(
         self,
@@ -238,23 +221,12 @@ class NuSVR(RegressionMachine):
         time_limit: float | None = None,
         callback: Callback | None = None,
     ) -> None:
-        self.nu = nu
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.tol = tol
-        self.shrinking = shrinking
-        self.cache_size = cache_size
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.time_limit = time_limit
-        self.callback = callback
+        self._store(locals())
 
     def _check_tube(self) -> tuple[float, float | None]:
         return 0.0, _validation.check_nu(self.nu)
 
-    def _set_counterpart(self, counterpart: float) -> None:
-        self.epsilon_ = counterpart
+    @property
+    def epsilon_(self) -> float:
+        self._training_only("epsilon_", self._model.certificate)
+        return float(self._model.core.equivalent[0])

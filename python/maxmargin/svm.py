@@ -1,23 +1,199 @@
-"""Support vector classification."""
+"""Support vector classification: one machine for each pair of classes."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from maxmargin import _validation
+from maxmargin import _core, _probability, _validation
+from maxmargin._base import Classifier
 from maxmargin._kernel import Kernel
-from maxmargin._pairwise import PairwiseSVM
+from maxmargin._kernel_fit import Solution, TimeLeft, Training
+from maxmargin._kernel_machine import KernelMachine
+from maxmargin._sparse import Matrix
 from maxmargin._texts import PAIRWISE, documented
 from maxmargin._validation import Callback, ClassWeight, Gamma
 
 __all__ = ["SVC", "NuSVC"]
 
+Self = TypeVar("Self", bound="PairwiseClassifier")
+
+
+class PairwiseClassifier(_probability.Calibrated, KernelMachine, Classifier):
+    """What SVC and NuSVC share; they say with what penalty the core trains.
+
+    The core's machine (i, j), i < j, is positive for class i. Attributes and decision values of two
+    classes have scikit-learn's sign, positive for classes_[1].
+    """
+
+    class_weight: ClassWeight
+    decision_function_shape: str
+    break_ties: bool
+
+    # Whether probabilities, where there are some, decide (as with LIBSVM's -b 1).
+    _predicts_most_probable = True
+
+    def fit(self: Self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train on samples `X` with labels `y`.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            C-contiguous float32 or float64 arrays and canonical CSR are read in place; everything
+            else is converted to a copy.
+        y : array-like of shape (n_samples,)
+            Numbers, booleans or strings; at least two classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factors of the bound of each alpha, >= 0. A sample of weight 0 is left out; every class
+            must keep one.
+
+        Returns
+        -------
+        self
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            If a parameter, the data, the labels or the weights are not as described, or the kernel
+            overflows. The estimator then stays as it was.
+        Cancelled
+            If `callback` returned True. The estimator stays as it was.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the solver stopped before `tol` was reached. The model is usable.
+        """
+        (C, nu, is_squared), training = self._check_parameters()
+        seed = self._seed_of_folds() if self._calibrates else 0
+        matrix = self._matrix_to_fit(X)
+        codes, classes = _validation.check_labels(y, matrix.shape[0], type(self).__name__)
+        weight = _validation.check_sample_weight(sample_weight, matrix.shape[0])
+        class_weight = _validation.check_class_weight(self.class_weight, classes, codes)
+        upper = _validation.upper_bounds(C, class_weight, codes, weight, classes)
+        if is_squared:
+            _validation.check_ridge(upper)
+        if nu is not None:
+            _validation.check_feasible_nu(nu, upper, codes, classes)
+        if self._calibrates:
+            _probability.check_enough_samples(codes, upper, classes)
+        samples, training = self._prepare(matrix, training, upper)
+        n_fits = 1 + (_probability.N_FOLDS if self._calibrates else 0)
+        time_left = TimeLeft(training.settings["time_limit"], n_fits)
+
+        def train(
+            samples: Matrix, rows: slice | NDArray[np.int64], callback: Callback | None
+        ) -> Solution:
+            return _core.svc_fit(
+                samples,
+                codes[rows],
+                len(classes),
+                upper[rows],
+                training.kernel.to_core(samples),
+                training.options(time_limit=time_left.share()),
+                nu,
+                callback,
+                is_squared,
+                self._vote_order(classes),
+            )
+
+        sigmoids = None
+        if self._calibrates:
+            held_out = _probability.held_out_values(samples, codes, upper, training, train, seed)
+            sigmoids = _probability.fit_sigmoids(held_out, codes, upper)
+        core, certificate = training.run(lambda callback: train(samples, slice(None), callback))
+        self._commit(
+            *(X, matrix, training, core, certificate),
+            classes=classes, class_weight=class_weight, sigmoids=sigmoids,
+        )  # fmt: skip
+        return self
+
+    def _check_parameters(self) -> tuple[tuple[float, float | None, bool], Training]:
+        """Check all parameters but `class_weight` and `probability`."""
+        self._check_decision_options()
+        return self._check_penalty(), self._check_training()
+
+    def _check_penalty(self) -> tuple[float, float | None, bool]:
+        """Return C, nu if the formulation has one, and whether the loss is squared."""
+        raise NotImplementedError
+
+    def _check_decision_options(self) -> None:
+        shape = _validation.check_choice(
+            "decision_function_shape", self.decision_function_shape, ("ovr", "ovo")
+        )
+        if _validation.check_flag("break_ties", self.break_ties) and shape == "ovo":
+            raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
+
+    @staticmethod
+    def _vote_order(classes: NDArray[Any]) -> NDArray[np.int64] | None:
+        """Return LIBSVM's order: None, as they first occur in y, but +1 before -1."""
+        is_signs = classes.dtype.kind in "if" and classes.tolist() == [-1, 1]
+        return np.array([1, 0], dtype=np.int64) if is_signs else None
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class of every sample, shape (n_samples,), of the type of the labels.
+
+        With `probability`, that is the most probable one.
+
+        Raises what `decision_function` raises.
+        """
+        core, values = self._core_and_values(X)
+        if core.sigmoids.size > 0 and self._predicts_most_probable:
+            winners = core.probabilities(values).argmax(axis=1)
+        elif self.break_ties and not self._model.is_binary:
+            winners = core.class_scores(values).argmax(axis=1)
+        else:
+            winners = core.vote_winners(values)
+        predicted: NDArray[Any] = self.classes_[winners]
+        return predicted
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return the decision values of samples.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of float64
+            With two classes of shape (n_samples,), positive for classes_[1]. Otherwise of shape
+            (n_samples, n_classes) for 'ovr' and (n_samples, n_classes * (n_classes - 1) / 2) for
+            'ovo'; see `decision_function_shape`.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            If `X` is not valid, has another number of features, or the kernel overflows.
+        """
+        core, values = self._core_and_values(X)
+        if self._model.is_binary:
+            return -values[:, 0]
+        return values if self.decision_function_shape == "ovo" else core.class_scores(values)
+
+    def _core_and_values(self, X: Any) -> tuple[_core.KernelModel, NDArray[np.float64]]:
+        values = self._machine_values(X)
+        self._check_decision_options()
+        return self._model.core, values
+
+    @property
+    def classes_(self) -> NDArray[Any]:  # type: ignore[override]
+        classes = self._model.classes
+        assert classes is not None
+        return classes
+
+    @property
+    def class_weight_(self) -> NDArray[np.float64]:
+        return self._training_only("class_weight_", self._model.class_weight)
+
 
 @documented(PAIRWISE)
-class SVC(PairwiseSVM):
+class SVC(PairwiseClassifier):
     """C-support vector classification, one machine for each pair of classes.
 
     Each machine solves, for its two classes,
@@ -63,6 +239,9 @@ class SVC(PairwiseSVM):
     ['a', 'b']
     """
 
+    C: float
+    loss: str
+
     _svm_type = "c_svc"
 
     def __init__(
@@ -88,50 +267,16 @@ class SVC(PairwiseSVM):
         time_limit: float | None = None,
         callback: Callback | None = None,
     ) -> None:
-        self.C = C
-        self.loss = loss
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.tol = tol
-        self.cache_size = cache_size
-        self.class_weight = class_weight
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-        self.probability = probability
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.time_limit = time_limit
-        self.callback = callback
+        self._store(locals())
 
-    @property
-    def _has_squared_hinge(self) -> bool:  # type: ignore[override]
-        return self.loss == "squared_hinge"
-
-    def _check_penalty(self) -> None:
-        _validation.check_C(self.C, may_be_infinite=True)
-        _validation.check_choice("loss", self.loss, ("hinge", "squared_hinge"))
-
-    def _bounds(
-        self,
-        classes: NDArray[Any],
-        codes: NDArray[np.int64],
-        class_weight: NDArray[np.float64],
-        weight: NDArray[np.float64],
-    ) -> tuple[NDArray[np.float64], float | None]:
+    def _check_penalty(self) -> tuple[float, float | None, bool]:
         C = _validation.check_C(self.C, may_be_infinite=True)
-        upper = _validation.upper_bounds(C, class_weight, codes, weight, classes)
-        if self._has_squared_hinge:
-            _validation.check_ridge(upper)
-        return upper, None
+        loss = _validation.check_choice("loss", self.loss, ("hinge", "squared_hinge"))
+        return C, None, loss == "squared_hinge"
 
 
 @documented(PAIRWISE)
-class NuSVC(PairwiseSVM):
+class NuSVC(PairwiseClassifier):
     """Nu-support vector classification, one machine for each pair of classes.
 
     Up to `tol`, `nu` is at least the share of the margin errors and at most that of the support
@@ -177,9 +322,10 @@ class NuSVC(PairwiseSVM):
     ['a', 'b']
     """
 
+    nu: float
+
     _svm_type = "nu_svc"
-    _remedy = "greater nu"
-    _told_by_fit = (*PairwiseSVM._told_by_fit, "C_")
+    _hint = "greater nu"
 
     def __init__(
         self,
@@ -203,39 +349,12 @@ class NuSVC(PairwiseSVM):
         time_limit: float | None = None,
         callback: Callback | None = None,
     ) -> None:
-        self.nu = nu
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.tol = tol
-        self.cache_size = cache_size
-        self.class_weight = class_weight
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-        self.probability = probability
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.time_limit = time_limit
-        self.callback = callback
+        self._store(locals())
 
-    def _check_penalty(self) -> None:
-        _validation.check_nu(self.nu)
+    def _check_penalty(self) -> tuple[float, float | None, bool]:
+        return 1.0, _validation.check_nu(self.nu), False
 
-    def _bounds(
-        self,
-        classes: NDArray[Any],
-        codes: NDArray[np.int64],
-        class_weight: NDArray[np.float64],
-        weight: NDArray[np.float64],
-    ) -> tuple[NDArray[np.float64], float | None]:
-        nu = _validation.check_nu(self.nu)
-        upper = _validation.upper_bounds(1.0, class_weight, codes, weight, classes)
-        _validation.check_feasible_nu(nu, upper, codes, classes)
-        return upper, nu
-
-    def _set_counterpart(self, counterpart: NDArray[np.float64]) -> None:
-        self.C_ = counterpart
+    @property
+    def C_(self) -> NDArray[np.float64]:  # noqa: N802
+        self._training_only("C_", self._model.certificate)
+        return self._model.core.equivalent

@@ -233,14 +233,14 @@ def test_certificate_of_several_classes():
 def test_a_changed_model_is_seen():
     X, y = problem()
     model = SVC(tol=1e-6).fit(X, y)
-    right = model._dual_coef
-    model._dual_coef = right * 0.9
+    right, trained = model.dual_coef_, model._model
+    model._model = trained.changed(dual_coef=-right * 0.9)
     again = diagnostics.certificate(model, X, y)
     assert not again.converged
     assert ", not converged\n" in str(again)  # but the fit had
     assert again.kkt_violation > 1e-2
     for infeasible in (right * 1.1, right + np.eye(1, right.shape[1]) * 1e-4 * right[0, 0]):
-        model._dual_coef = infeasible
+        model._model = trained.changed(dual_coef=-infeasible)
         assert diagnostics.certificate(model, X, y).kkt_violation == np.inf
 
 
@@ -253,7 +253,7 @@ def test_certificate_needs_the_training_data():
         diagnostics.certificate(model, X[:59], y[:59])
     with pytest.raises(ValueError, match=r"classes \[0, 1\].*fitted on \[-1, 1\]"):
         diagnostics.certificate(model, X, (y + 1) // 2)
-    del model.support_
+    model._model = dataclasses.replace(model._model, certificate=None)
     with pytest.raises(ValueError, match="from a file"):
         diagnostics.certificate(model, X, y)
 
@@ -322,5 +322,5 @@ def test_a_spoilt_model_shows_in_its_certificate():
         target = X[:, 0] if isinstance(model, (SVR, NuSVR)) else y
         model.fit(X, target)
         assert diagnostics.certificate(model, X, target).converged
-        model._dual_coef = 1.5 * model._dual_coef
+        model._model = model._model.changed(dual_coef=1.5 * model._model.core.dual_coef)
         assert not diagnostics.certificate(model, X, target).converged

@@ -28,33 +28,33 @@ def dense(vectors):
 
 def decision_values(model, X):
     """One column for every pair of classes i < j, by LIBSVM's definition; positive is class i."""
-    vectors = dense(model["support_vectors"])
-    params = model["kernel"]
+    vectors = dense(model.support_vectors)
+    params = model.kernel
     K = kernel(
         X[:, : vectors.shape[1]], vectors, params.type, params.gamma, params.coef0, params.degree
     )
-    starts = np.concatenate([[0], np.cumsum(model["n_support"])])
-    n_classes = len(model["n_support"])
+    starts = np.concatenate([[0], np.cumsum(model.n_support)])
+    n_classes = len(model.n_support)
     columns = []
     for i in range(n_classes):
         for j in range(i + 1, n_classes):
             of_i, of_j = slice(*starts[i : i + 2]), slice(*starts[j : j + 2])
-            value = K[:, of_i] @ model["dual_coef"][j - 1, of_i]
-            value += K[:, of_j] @ model["dual_coef"][i, of_j]
-            columns.append(value - model["rho"][len(columns)])
+            value = K[:, of_i] @ model.dual_coef[j - 1, of_i]
+            value += K[:, of_j] @ model.dual_coef[i, of_j]
+            columns.append(value - model.rho[len(columns)])
     return np.stack(columns, axis=1)
 
 
 def predicted(model, X):
     """One-vs-one votes; the first class of the vote order wins a tie."""
-    n_classes = len(model["n_support"])
+    n_classes = len(model.n_support)
     votes = np.zeros((len(X), n_classes))
     pairs = [(i, j) for i in range(n_classes) for j in range(i + 1, n_classes)]
     for (i, j), values in zip(pairs, decision_values(model, X).T, strict=True):
         votes[:, i] += values > 0
         votes[:, j] += values <= 0
-    order = model["vote_order"]
-    return model["labels"][order[votes[:, order].argmax(axis=1)]]
+    order = model.vote_order
+    return model.labels[order[votes[:, order].argmax(axis=1)]]
 
 
 def problem(n_classes=3, n_features=3, n=60, seed=0):

@@ -158,3 +158,11 @@ def true_violation(model, X, y, **kernel_parameters):
     signs = np.where(y == model.classes_[1], 1.0, -1.0)
     beta = beta_of(model, len(y))
     return K, beta, kkt_violation(K, signs, beta, np.full(len(y), model.C))
+
+
+def fields_of(solution):
+    """Parts of the model that the core trained, and the fields of the certificates by machine."""
+    model, certificates = solution
+    parts = {name: getattr(model, name) for name in ("support", "n_support", "dual_coef", "rho")}
+    columns = {name: np.array([c[name] for c in certificates]) for name in certificates[0]}
+    return {"model": model, **parts, **columns, "stop_reason": columns["stop_reason"].tolist()}

@@ -19,11 +19,18 @@ WORDS = {
     "typing.Annotated[numpy.typing.ArrayLike, numpy.float64]": "NDArray[np.float64]",
     "typing.Annotated[numpy.typing.ArrayLike, numpy.int64]": "NDArray[np.int64]",
     "numpy.typing.NDArray[numpy.float64]": "NDArray[np.float64]",
+    "numpy.typing.NDArray[numpy.int64]": "NDArray[np.int64]",
     "collections.abc.Sequence": "list",
     "maxmargin._core.": "",
 }
 # What it says no more of than this, the stub tells in full.
-VAGUE = {"object": "", "dict": "dict[", "list": "list[", "numpy.ndarray": "NDArray["}
+VAGUE = {
+    "object": "",
+    "dict": "dict[",
+    "list": "list[",
+    "tuple": "tuple[",
+    "numpy.ndarray": "NDArray[",
+}
 
 
 def members(scope):

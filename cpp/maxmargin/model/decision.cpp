@@ -5,6 +5,7 @@
 #include "maxmargin/base/parallel.hpp"
 #include "maxmargin/kernel/cross_kernel.hpp"
 #include "maxmargin/model/machine_sums.hpp"
+#include "maxmargin/model/pair_layout.hpp"
 #include "maxmargin/simd/dispatch.hpp"
 
 #include <algorithm>
@@ -14,16 +15,14 @@ namespace {
 
 using T = CrossKernel::T;
 
-// Machine (a, b) takes the support vectors of class a with line b - 1 of the coefficients, and
-// those of class b with line a.
 std::vector<MachinePart> one_vs_one_parts(index_t n_classes) {
   std::vector<MachinePart> parts;
-  index_t p = 0;
-  for (index_t a = 0; a < n_classes; ++a)
-    for (index_t b = a + 1; b < n_classes; ++b, ++p) {
-      parts.push_back({p, b - 1, a});
-      parts.push_back({p, a, b});
-    }
+  const std::vector<ClassPair> pairs = pairs_of(n_classes);
+  for (std::size_t p = 0; p < pairs.size(); ++p) {
+    const auto [a, b] = pairs[p];
+    parts.push_back({static_cast<index_t>(p), coef_row(a, b), a});
+    parts.push_back({static_cast<index_t>(p), coef_row(b, a), b});
+  }
   return parts;
 }
 
@@ -88,6 +87,7 @@ Decision::Decision(const MatrixView& support_vectors, std::span<const std::int64
                                    one_vs_one_parts(static_cast<index_t>(n_support.size())),
                                    dual_coef, rho, kernel)) {}
 Decision::Decision(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Decision::Decision(Decision&&) noexcept = default;
 Decision::~Decision() = default;
 
 Decision Decision::one_vs_rest(const MatrixView& support_vectors, std::span<const double> dual_coef,

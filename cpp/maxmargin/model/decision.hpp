@@ -15,17 +15,16 @@ namespace maxmargin {
 // machines. Immutable, hence safe to use from many threads.
 class Decision {
  public:
-  // One-vs-one machines: n_support, dual_coef and rho as in model/svm_model.hpp. The samples are
-  // copied.
+  // One-vs-one machines: n_support, dual_coef and rho as in model/kernel_model.hpp. The samples
+  // are copied.
   Decision(const MatrixView& support_vectors, std::span<const std::int64_t> n_support,
            std::span<const double> dual_coef, std::span<const double> rho,
            const KernelParams& kernel);
   // Machines that each have a coefficient for every support vector: row p of dual_coef, rho[p].
   static Decision one_vs_rest(const MatrixView& support_vectors, std::span<const double> dual_coef,
                               std::span<const double> rho, const KernelParams& kernel);
+  Decision(Decision&&) noexcept;
   ~Decision();
-  Decision(const Decision&) = delete;
-  Decision& operator=(const Decision&) = delete;
 
   index_t n_machines() const;
   index_t n_features() const;

@@ -1,22 +1,12 @@
 #pragma once
 
+#include "maxmargin/data/sample_matrix.hpp"
 #include "maxmargin/model/text.hpp"
 
 #include <limits>
 #include <utility>
-#include <vector>
 
 namespace maxmargin {
-
-// A canonical CSR matrix that owns its memory. I is the type of indices and indptr.
-template <class I> struct CsrArrays {
-  std::vector<double> values;
-  std::vector<I> indices;
-  std::vector<I> indptr{0};
-  index_t cols = 0;
-
-  index_t rows() const { return static_cast<index_t>(indptr.size()) - 1; }
-};
 
 // Builds a CSR matrix from rows of "index:value index:value ...", whose indices must ascend
 // strictly. Whether an `automatic` base is zero or one is known only after the last row.
@@ -60,7 +50,7 @@ template <class I> class EntryReader {
   index_t rows() const { return csr_.rows(); }
 
   // Ends the reading: settles the base and the number of columns.
-  CsrArrays<I> finish() {
+  CsrSamples<double, I> finish() {
     const bool zero_based =
         base_ == IndexBase::zero || (base_ == IndexBase::automatic && has_index_zero_);
     if (!zero_based)
@@ -97,7 +87,7 @@ template <class I> class EntryReader {
 
   IndexBase base_;
   index_t n_features_;
-  CsrArrays<I> csr_;
+  CsrSamples<double, I> csr_;
   bool has_index_zero_ = false;
   std::uint64_t after_largest_ = 0; // largest index in the text plus one, 0 without entries
   index_t line_of_largest_ = 0;

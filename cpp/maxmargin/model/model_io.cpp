@@ -1,9 +1,13 @@
 #include "maxmargin/model/model_io.hpp"
 
+#include "maxmargin/base/error.hpp"
+#include "maxmargin/model/class_order.hpp"
 #include "maxmargin/model/entry_reader.hpp"
 #include "maxmargin/model/model_names.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <numeric>
 #include <set>
@@ -11,6 +15,10 @@
 
 namespace maxmargin {
 namespace {
+
+// Support vectors with a smaller share of entries that are not zero are kept sparse.
+constexpr double kDenseShare = 0.1;
+constexpr double kLargestExact = 9007199254740992.0; // 2^53
 
 constexpr std::array<std::string_view, 13> kKeywords = {
     "svm_type", "kernel_type",        "degree", "gamma", "coef0",
@@ -137,7 +145,7 @@ KernelParams read_kernel(const Header& header) {
 }
 
 // What only classifiers have.
-void read_classes(const Header& header, index_t n_support_vectors, SvmModel& model) {
+void read_classes(const Header& header, index_t n_support_vectors, KernelModelParts& model) {
   const auto n_classes = header.number<index_t>("nr_class");
   header.check(n_classes >= 2, "nr_class", "must be >= 2");
   const auto labels = header.numbers<std::int32_t>("label");
@@ -168,7 +176,7 @@ void read_classes(const Header& header, index_t n_support_vectors, SvmModel& mod
 }
 
 // Everything before the support vectors; returns their number.
-index_t read_header(const Header& header, SvmModel& model) {
+index_t read_header(const Header& header, KernelModelParts& model) {
   model.type = read_type(header);
   model.kernel = read_kernel(header);
   const auto n_support_vectors = header.number<index_t>("total_sv");
@@ -207,16 +215,7 @@ class SupportVectorReader {
                                         " support vectors");
   }
 
-  SupportVectors take_vectors() {
-    CsrArrays<std::int64_t> csr = entries_.finish();
-    SupportVectors vectors;
-    vectors.rows = csr.rows();
-    vectors.cols = csr.cols;
-    vectors.values = std::move(csr.values);
-    vectors.indices = std::move(csr.indices);
-    vectors.indptr = std::move(csr.indptr);
-    return vectors;
-  }
+  CsrSamples<double, std::int64_t> take_vectors() { return entries_.finish(); }
 
   // The file has a row for every support vector, the model one for every other class.
   std::vector<double> dual_coef() const {
@@ -247,6 +246,48 @@ class SupportVectorReader {
   std::vector<double> coefs_;
 };
 
+DenseSamples<double> dense(const CsrSamples<double, std::int64_t>& csr) {
+  DenseSamples<double> samples{{}, csr.rows(), csr.cols};
+  samples.values.resize(static_cast<std::size_t>(csr.rows() * csr.cols), 0.0);
+  for (index_t i = 0; i < csr.rows(); ++i)
+    for (auto p = static_cast<std::size_t>(csr.indptr[i]);
+         p < static_cast<std::size_t>(csr.indptr[i + 1]); ++p)
+      samples.values[static_cast<std::size_t>(i * csr.cols + csr.indices[p])] = csr.values[p];
+  return samples;
+}
+
+void take_vectors(CsrSamples<double, std::int64_t>&& csr, index_t n_features,
+                  KernelModelParts& model) {
+  if (csr.cols == 0) {
+    require(csr.rows() == 0,
+            "all support vectors are zero: pass n_features, which the file does not hold");
+    csr.cols = std::max<index_t>(n_features, 1);
+  }
+  model.n_features = csr.cols;
+  const double n_entries = static_cast<double>(csr.rows()) * static_cast<double>(csr.cols);
+  if (static_cast<double>(csr.values.size()) < kDenseShare * n_entries)
+    model.support_vectors = std::move(csr);
+  else
+    model.support_vectors = dense(csr);
+}
+
+// The numbers, from 1, of the training samples that support a precomputed kernel.
+void take_row_numbers(const CsrSamples<double, std::int64_t>& csr, index_t n_features,
+                      KernelModelParts& model) {
+  DenseSamples<double> numbers{dense(csr).values, csr.rows(), 1};
+  numbers.values.resize(static_cast<std::size_t>(csr.rows()), 0.0); // without a single entry
+  require(std::ranges::all_of(numbers.values,
+                              [](double number) {
+                                return number >= 1.0 && number < kLargestExact &&
+                                       number == std::trunc(number);
+                              }),
+          "support vectors of a precomputed kernel must be row numbers, 0:1 for the first");
+  model.n_features = std::max<index_t>(n_features, 1);
+  for (const double number : numbers.values)
+    model.n_features = std::max(model.n_features, static_cast<index_t>(number));
+  model.support_vectors = std::move(numbers);
+}
+
 } // namespace
 
 std::string_view name_of(SvmType type) {
@@ -258,20 +299,26 @@ SvmType type_named(std::string_view name) {
   return static_cast<SvmType>(found(kTypeNames, name));
 }
 
-SvmModel read_model(std::string_view text, IndexBase base, index_t n_features) {
+KernelModel read_model(std::string_view text, IndexBase base, index_t n_features) {
   TextLines lines(text);
   const Header header(lines);
-  SvmModel model;
+  KernelModelParts model;
   const index_t n_support_vectors = read_header(header, model);
-  if (model.kernel.type == KernelType::precomputed) { // 0:number
-    base = IndexBase::zero;
-    n_features = 1;
-  }
-  SupportVectorReader reader(lines, model.n_coef_rows(), base, n_features);
+  const bool is_precomputed = model.is_precomputed(); // then the entries are 0:number
+  SupportVectorReader reader(lines, model.n_coef_rows(), is_precomputed ? IndexBase::zero : base,
+                             is_precomputed ? 1 : n_features);
   reader.read(n_support_vectors);
-  model.support_vectors = reader.take_vectors();
   model.dual_coef = reader.dual_coef();
-  return model;
+  if (is_precomputed)
+    take_row_numbers(reader.take_vectors(), n_features, model);
+  else
+    take_vectors(reader.take_vectors(), n_features, model);
+  if (!is_classifier(model.type)) return KernelModel(std::move(model));
+  model.vote_order.resize(model.labels.size());
+  std::iota(model.vote_order.begin(), model.vote_order.end(), index_t{0});
+  std::vector<index_t> ascending = model.vote_order;
+  std::ranges::sort(ascending, {}, [&](index_t i) { return model.labels[i]; });
+  return KernelModel(with_class_order(model, ascending));
 }
 
 } // namespace maxmargin

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "maxmargin/model/svm_model.hpp"
+#include "maxmargin/model/kernel_model.hpp"
 #include "maxmargin/model/text.hpp"
 
 #include <string>
@@ -18,15 +18,17 @@ SvmType type_named(std::string_view name);
 
 // Throws: InvalidArgument, with line number, on anything else. Nothing is allocated on the word of
 // a number in the text, and every text that was cut short is refused. The probability estimates of
-// one-class models are read over. The classes stay in the order of the file.
-// n_features -1: as many as the largest index tells, since the format does not say.
-SvmModel read_model(std::string_view text, IndexBase base = IndexBase::automatic,
-                    index_t n_features = -1);
+// one-class models are read over. The classes are put in the ascending order of their labels; the
+// order of votes is that of the file.
+// n_features, which the format does not hold: -1 is the largest index of a support vector, and at
+// least 1. The support vectors are sparse if fewer than a tenth of their entries are not zero.
+KernelModel read_model(std::string_view text, IndexBase base = IndexBase::automatic,
+                       index_t n_features = -1);
 
-// Indices count from 1 and zeros are left out, as in LIBSVM's files.
-// The class order is that of the labels in the file; empty where there are no classes.
-// Throws: InvalidArgument when a label is not a 32-bit integer, a number is not finite or the parts
-// do not fit together.
-std::string write_model(const SvmModel& model, const std::vector<index_t>& class_order);
+// The classes stand in the order of votes. `labels` are theirs; empty: those of the model. Indices
+// count from 1 and zeros are left out, as in LIBSVM's files.
+// Throws: InvalidArgument when a label is not a 32-bit integer, or the format does not know the
+// kernel.
+std::string write_model(const KernelModel& model, std::vector<double> labels = {});
 
 } // namespace maxmargin

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "maxmargin/model/svm_model.hpp"
+#include "maxmargin/model/kernel_model.hpp"
 
 #include <array>
 #include <string_view>

@@ -1,9 +1,9 @@
 #include "maxmargin/model/model_io.hpp"
 
 #include "maxmargin/base/error.hpp"
+#include "maxmargin/model/class_order.hpp"
 #include "maxmargin/model/model_names.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -31,10 +31,6 @@ void append_line(std::string& text, std::string_view keyword, const std::vector<
   text += '\n';
 }
 
-bool all_finite(const std::vector<double>& numbers) {
-  return std::ranges::all_of(numbers, [](double number) { return std::isfinite(number); });
-}
-
 std::vector<std::int32_t> integer_labels(const std::vector<double>& labels) {
   std::vector<std::int32_t> integers;
   for (const double label : labels) {
@@ -44,35 +40,6 @@ std::vector<std::int32_t> integer_labels(const std::vector<double>& labels) {
     integers.push_back(static_cast<std::int32_t>(label));
   }
   return integers;
-}
-
-void check_parts_fit(const SvmModel& model) {
-  const index_t n_classes = model.n_classes();
-  const SupportVectors& vectors = model.support_vectors;
-  require(std::ssize(model.labels) == n_classes, "labels must have n_classes elements");
-  if (is_classifier(model.type)) {
-    require(n_classes >= 2, "a classifier needs at least two classes");
-    require(std::ssize(model.rho) == n_classes * (n_classes - 1) / 2,
-            "rho must have n_classes (n_classes - 1) / 2 elements");
-    require(std::accumulate(model.n_support.begin(), model.n_support.end(), index_t{0}) ==
-                vectors.rows,
-            "n_support must add up to the number of support vectors");
-  } else {
-    require(n_classes == 0, "only classifiers have classes");
-    require(model.rho.size() == 1, "rho must have one element");
-  }
-  const std::size_t n_sigmoids = model.prob_a.size();
-  require(n_sigmoids == model.prob_b.size() &&
-              (n_sigmoids == 0 || (is_classifier(model.type) && n_sigmoids == model.rho.size())),
-          "prob_a and prob_b must both be empty or have an element for each rho of a classifier");
-  require(!model.noise_scale || (is_regression(model.type) && std::isfinite(*model.noise_scale)),
-          "noise_scale must be finite, and only a regression has one");
-  require(std::ssize(model.dual_coef) == model.n_coef_rows() * vectors.rows,
-          "dual_coef must have a row for every other class and a column for every support vector");
-  require(std::isfinite(model.kernel.gamma) && std::isfinite(model.kernel.coef0) &&
-              all_finite(model.rho) && all_finite(model.prob_a) && all_finite(model.prob_b) &&
-              all_finite(model.dual_coef) && all_finite(vectors.values),
-          "a model with numbers that are not finite cannot be saved");
 }
 
 void append_kernel(std::string& text, const KernelParams& kernel) {
@@ -87,38 +54,64 @@ void append_kernel(std::string& text, const KernelParams& kernel) {
 }
 
 // LIBSVM ends every coefficient and every entry with a blank.
-void append_support_vector(std::string& text, const SvmModel& model, index_t i) {
-  const SupportVectors& vectors = model.support_vectors;
-  const index_t first_index = model.kernel.type == KernelType::precomputed ? 0 : 1;
-  for (index_t row = 0; row < model.n_coef_rows(); ++row) {
-    append_real(text, model.dual_coef[static_cast<std::size_t>(row * vectors.rows + i)]);
-    text += ' ';
+void append_entry(std::string& text, index_t index, double value) {
+  if (value == 0.0) return;
+  append_integer(text, index);
+  text += ':';
+  append_real(text, value);
+  text += ' ';
+}
+
+template <Real T>
+void append_row(std::string& text, const DenseView<T>& X, index_t i, index_t first_index) {
+  for (index_t j = 0; j < X.cols; ++j)
+    append_entry(text, j + first_index, static_cast<double>(X.row(i)[j]));
+}
+
+template <Real T, class I>
+void append_row(std::string& text, const CsrView<T, I>& X, index_t i, index_t first_index) {
+  const auto values = X.row_values(i);
+  for (std::size_t p = 0; p < values.size(); ++p)
+    append_entry(text, static_cast<index_t>(X.row_indices(i)[p]) + first_index,
+                 static_cast<double>(values[p]));
+}
+
+void append_support_vectors(std::string& text, const KernelModelParts& model) {
+  const MatrixView vectors = view_of(model.support_vectors);
+  const index_t n = n_rows(vectors), first_index = model.is_precomputed() ? 0 : 1;
+  for (index_t i = 0; i < n; ++i) {
+    for (index_t row = 0; row < model.n_coef_rows(); ++row) {
+      append_real(text, model.dual_coef[static_cast<std::size_t>(row * n + i)]);
+      text += ' ';
+    }
+    std::visit([&](const auto& view) { append_row(text, view, i, first_index); }, vectors);
+    text += '\n';
   }
-  const auto begin = static_cast<std::size_t>(vectors.indptr[static_cast<std::size_t>(i)]);
-  const auto end = static_cast<std::size_t>(vectors.indptr[static_cast<std::size_t>(i) + 1]);
-  for (std::size_t p = begin; p < end; ++p) {
-    if (vectors.values[p] == 0.0) continue;
-    append_integer(text, vectors.indices[p] + first_index);
-    text += ':';
-    append_real(text, vectors.values[p]);
-    text += ' ';
-  }
-  text += '\n';
+}
+
+std::vector<double> class_numbers(index_t n_classes) {
+  std::vector<double> numbers(static_cast<std::size_t>(n_classes));
+  std::iota(numbers.begin(), numbers.end(), 0.0);
+  return numbers;
 }
 
 } // namespace
 
-std::string write_model(const SvmModel& given, const std::vector<index_t>& class_order) {
-  check_parts_fit(given);
-  inverse_order(class_order, given.n_classes()); // throws unless it is a permutation
-  const bool has_classes = is_classifier(given.type);
-  const SvmModel model = has_classes ? with_class_order(given, class_order) : given;
+std::string write_model(const KernelModel& given, std::vector<double> labels) {
+  KernelModelParts model = given.parts();
+  const bool has_classes = is_classifier(model.type);
+  if (has_classes) {
+    if (!labels.empty()) model.labels = std::move(labels);
+    if (model.labels.empty()) model.labels = class_numbers(model.n_classes());
+    require(std::ssize(model.labels) == model.n_classes(), "labels must have n_classes elements");
+    model = with_class_order(model, model.vote_order);
+  }
   std::string text = "svm_type ";
   text += name_of(model.type);
   text += '\n';
   append_kernel(text, model.kernel);
   append_line(text, "nr_class", std::vector{has_classes ? model.n_classes() : index_t{2}});
-  append_line(text, "total_sv", std::vector{model.support_vectors.rows});
+  append_line(text, "total_sv", std::vector{model.n_support_vectors()});
   append_line(text, "rho", model.rho);
   if (has_classes) {
     append_line(text, "label", integer_labels(model.labels));
@@ -130,7 +123,7 @@ std::string write_model(const SvmModel& given, const std::vector<index_t>& class
   }
   if (model.noise_scale) append_line(text, "probA", std::vector{*model.noise_scale});
   text += "SV\n";
-  for (index_t i = 0; i < model.support_vectors.rows; ++i) append_support_vector(text, model, i);
+  append_support_vectors(text, model);
   return text;
 }
 

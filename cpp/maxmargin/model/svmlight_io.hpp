@@ -25,7 +25,7 @@ struct SvmlightOptions {
 };
 
 template <class I> struct SvmlightData {
-  CsrArrays<I> X;
+  CsrSamples<double, I> X;
   std::vector<double> y;
   std::vector<std::int64_t> query_ids; // empty unless asked for
 };

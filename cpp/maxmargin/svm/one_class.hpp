@@ -2,6 +2,7 @@
 
 #include "maxmargin/data/views.hpp"
 #include "maxmargin/kernel/kernel_params.hpp"
+#include "maxmargin/svm/kernel_fit.hpp"
 #include "maxmargin/svm/machine.hpp"
 
 #include <span>
@@ -12,7 +13,7 @@ namespace maxmargin {
 // nu sum_i C_i < 1, the tolerance is multiplied by it, as the solution is.
 //
 // A row with C = 0 is left out. Requires 0 < nu <= 1 and a row of positive C.
-SingleFit train_one_class(const MatrixView& X, std::span<const double> C, double nu,
+KernelFit train_one_class(const MatrixView& X, std::span<const double> C, double nu,
                           const KernelParams& kernel, const TrainingOptions& options,
                           Control& control);
 

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace maxmargin {
 namespace {
@@ -35,11 +36,7 @@ double work_of_all(const MatrixView& X) {
   return n * (static_cast<double>(n_stored(X)) + n * kFunctionProducts);
 }
 
-struct Pair {
-  index_t first, second; // classes; the first is the positive one
-};
-
-std::vector<std::vector<index_t>> members_of(std::span<const std::int64_t> y, index_t n_classes,
+std::vector<std::vector<index_t>> members_of(std::span<const index_t> y, index_t n_classes,
                                              std::span<const double> C) {
   std::vector<std::vector<index_t>> members(static_cast<std::size_t>(n_classes));
   for (std::size_t i = 0; i < y.size(); ++i)
@@ -50,16 +47,15 @@ std::vector<std::vector<index_t>> members_of(std::span<const std::int64_t> y, in
 
 class OneVsOne {
  public:
-  OneVsOne(const MatrixView& X, std::span<const std::int64_t> y, index_t n_classes,
+  OneVsOne(const MatrixView& X, std::span<const index_t> y, index_t n_classes,
            std::span<const double> C, const KernelParams& kernel, const SvcOptions& options,
            Control& control)
-      : y_(y), options_(options), control_(control),
+      : X_(X), y_(y), options_(options), control_(control),
         loss_(std::isinf(*std::ranges::max_element(C)) ? Loss::hard_margin : options.loss),
         threads_(thread_count_for(options.threads, work_of_all(X))),
         distinct_(X, std::vector<double>(y.begin(), y.end()), C, kernel, threads_),
-        samples_(X, members_of(y, n_classes, distinct_.bounds()), kernel, true, threads_, control) {
-    for (index_t a = 0; a < n_classes; ++a)
-      for (index_t b = a + 1; b < n_classes; ++b) pairs_.push_back({a, b});
+        samples_(X, members_of(y, n_classes, distinct_.bounds()), kernel, true, threads_, control),
+        pairs_(pairs_of(n_classes)), params_(kernel) {
     TrainingOptions training = options;
     const bool has_much_refinement = options.solver.tol < kTightTol && pairs_.size() > 1 &&
                                      samples_.products_per_value() > kWorthStoring;
@@ -68,7 +64,7 @@ class OneVsOne {
     kernel_ = kernel_options_for(samples_, largest_pair(), distinct_.usual_bound(), training);
   }
 
-  SvcFit run() {
+  KernelFit run() {
     std::vector<Machine> machines(pairs_.size());
     const index_t n_pairs = static_cast<index_t>(pairs_.size());
     const bool side_by_side =
@@ -87,7 +83,7 @@ class OneVsOne {
     std::vector<KernelOptions::Memory> memory(static_cast<std::size_t>(outer));
     const std::vector<index_t> order = order_of_pairs(may_store ? 1 : 0, outer);
     parallel_for(static_cast<index_t>(order.size()), outer, [&](index_t task, int thread) {
-      const Pair& pair = pairs_[order[task]];
+      const ClassPair& pair = pairs_[order[task]];
       const bool is_stored = stores_all && n_columns(pair) <= kLargestStored;
       machines[order[task]] = train(pair, options_.cache_bytes / static_cast<std::size_t>(outer),
                                     inner, is_stored ? &memory[thread] : nullptr);
@@ -97,25 +93,25 @@ class OneVsOne {
   }
 
  private:
-  index_t n_columns(const Pair& pair) const {
+  index_t n_columns(const ClassPair& pair) const {
     return samples_.n_columns(pair.first) + samples_.n_columns(pair.second);
   }
 
   index_t largest_pair() const {
     index_t largest = 0;
-    for (const Pair& pair : pairs_) largest = std::max(largest, n_columns(pair));
+    for (const ClassPair& pair : pairs_) largest = std::max(largest, n_columns(pair));
     return largest;
   }
 
   // About how the work for a pair compares with that for others.
-  double work_of(const Pair& pair) const {
+  double work_of(const ClassPair& pair) const {
     const double n = static_cast<double>(n_columns(pair));
     return n * n;
   }
 
   bool divides_well() const {
     double largest = 0.0, sum = 0.0;
-    for (const Pair& pair : pairs_) {
+    for (const ClassPair& pair : pairs_) {
       largest = std::max(largest, work_of(pair));
       sum += work_of(pair);
     }
@@ -141,7 +137,7 @@ class OneVsOne {
            options_.cache_bytes / 2;
   }
 
-  Machine train(const Pair& pair, std::size_t cache_bytes, int threads,
+  Machine train(const ClassPair& pair, std::size_t cache_bytes, int threads,
                 KernelOptions::Memory* whole_matrix) {
     std::vector<double> y, C;
     for (const index_t c : {pair.first, pair.second}) {
@@ -163,77 +159,99 @@ class OneVsOne {
   }
 
   Machine train_on(const KernelSource& source, std::span<const double> y, std::span<const double> C,
-                   const Pair& pair) {
+                   const ClassPair& pair) {
     if (!options_.nu)
       return maxmargin::train(c_svc(y, C, loss_), source, options_.solver, control_);
     return train_nu_svc(source, y, C, *options_.nu, samples_.n_columns(pair.first), options_.solver,
                         control_);
   }
 
-  // A coefficient of one machine, in its line of dual_coef.
+  // A coefficient of one machine, in its row of dual_coef.
   struct Entry {
-    index_t row, line;
+    index_t sample, row;
     double beta;
   };
 
-  SvcFit assemble(const std::vector<Machine>& machines) const {
-    SvcFit fit;
+  KernelFit assemble(const std::vector<Machine>& machines) const {
     std::vector<Entry> entries;
+    std::vector<Certificate> certificates;
     for (std::size_t p = 0; p < pairs_.size(); ++p) {
-      fit.rho.push_back(machines[p].rho);
-      fit.counterpart.push_back(machines[p].counterpart);
-      fit.certificates.push_back(machines[p].certificate);
-      append_entries(pairs_[p], machines[p], fit.certificates.back(), entries);
+      certificates.push_back(machines[p].certificate);
+      append_entries(pairs_[p], machines[p], certificates.back(), entries);
     }
-    // A row supports the model when any of its class's machines uses it.
+    // A sample supports the model when any of its class's machines uses it.
     std::vector<index_t> column(y_.size(), -1); // in dual_coef
-    for (const Entry& entry : entries) column[entry.row] = 0;
-    std::vector<std::vector<index_t>> support(static_cast<std::size_t>(samples_.n_segments()));
-    for (std::size_t row = 0; row < column.size(); ++row)
-      if (column[row] == 0) support[y_[row]].push_back(static_cast<index_t>(row));
-    for (const std::vector<index_t>& rows : support) {
-      fit.n_support.push_back(static_cast<std::int64_t>(rows.size()));
-      for (const index_t row : rows) {
-        column[row] = static_cast<index_t>(fit.support.size());
-        fit.support.push_back(row);
-      }
+    for (const Entry& entry : entries) column[entry.sample] = 0;
+    std::vector<std::vector<index_t>> of_class(static_cast<std::size_t>(samples_.n_segments()));
+    for (std::size_t i = 0; i < column.size(); ++i)
+      if (column[i] == 0) of_class[y_[i]].push_back(static_cast<index_t>(i));
+    std::vector<index_t> support, n_support;
+    for (const std::vector<index_t>& rows : of_class) {
+      n_support.push_back(std::ssize(rows));
+      support.insert(support.end(), rows.begin(), rows.end());
     }
-    const auto n_support = static_cast<index_t>(fit.support.size());
-    fit.dual_coef.resize((support.size() - 1) * fit.support.size(), 0.0);
-    for (const Entry& e : entries) fit.dual_coef[e.line * n_support + column[e.row]] = e.beta;
-    return fit;
+    for (std::size_t k = 0; k < support.size(); ++k) column[support[k]] = static_cast<index_t>(k);
+
+    const SvmType type = options_.nu ? SvmType::nu_svc : SvmType::c_svc;
+    KernelModelParts parts = parts_of(type, X_, params_, std::move(support));
+    parts.n_support = std::move(n_support);
+    parts.vote_order = options_.vote_order.empty() ? first_occurrences() : options_.vote_order;
+    const index_t n_vectors = parts.n_support_vectors();
+    parts.dual_coef.resize(static_cast<std::size_t>(parts.n_coef_rows() * n_vectors), 0.0);
+    for (const Entry& e : entries) parts.dual_coef[e.row * n_vectors + column[e.sample]] = e.beta;
+    for (const Machine& machine : machines) {
+      parts.rho.push_back(machine.rho);
+      if (options_.nu) parts.equivalent.push_back(machine.counterpart);
+    }
+    return finished(std::move(parts), std::move(certificates));
   }
 
-  void append_entries(const Pair& pair, const Machine& machine, Certificate& certificate,
+  // The classes as they first occur in y.
+  std::vector<index_t> first_occurrences() const {
+    std::vector<index_t> order;
+    std::vector<bool> is_known(static_cast<std::size_t>(samples_.n_segments()), false);
+    for (const index_t c : y_) {
+      if (is_known[c]) continue;
+      is_known[c] = true;
+      order.push_back(c);
+    }
+    return order;
+  }
+
+  void append_entries(const ClassPair& pair, const Machine& machine, Certificate& certificate,
                       std::vector<Entry>& entries) const {
     const double scale = options_.nu ? machine.counterpart : 1.0;
     index_t begin = 0;
-    for (const index_t c : {pair.first, pair.second}) {
-      const index_t line = c == pair.first ? pair.second - 1 : pair.first;
-      for (std::size_t k = 0; k < samples_.segment(c).size(); ++k)
-        distinct_.divide(samples_.segment(c)[k], machine.beta[begin + static_cast<index_t>(k)],
-                         scale, loss_ != Loss::hinge, certificate,
-                         [&](index_t row, double beta) { entries.push_back({row, line, beta}); });
-      begin += samples_.n_columns(c);
+    for (const auto& [own, other] :
+         {std::pair(pair.first, pair.second), {pair.second, pair.first}}) {
+      const index_t row = coef_row(own, other);
+      for (std::size_t k = 0; k < samples_.segment(own).size(); ++k)
+        distinct_.divide(
+            samples_.segment(own)[k], machine.beta[begin + static_cast<index_t>(k)], scale,
+            loss_ != Loss::hinge, certificate,
+            [&](index_t sample, double beta) { entries.push_back({sample, row, beta}); });
+      begin += samples_.n_columns(own);
     }
   }
 
-  std::span<const std::int64_t> y_;
+  const MatrixView& X_;
+  std::span<const index_t> y_;
   const SvcOptions& options_;
   Control& control_;
   Loss loss_;
   int threads_;
   DistinctRows distinct_;
   TrainingSamples samples_;
-  std::vector<Pair> pairs_;
+  std::vector<ClassPair> pairs_; // the first class is the positive one
+  const KernelParams& params_;
   KernelOptions kernel_;
 };
 
 } // namespace
 
-SvcFit train_one_vs_one(const MatrixView& X, std::span<const std::int64_t> y, index_t n_classes,
-                        std::span<const double> C, const KernelParams& kernel,
-                        const SvcOptions& options, Control& control) {
+KernelFit train_one_vs_one(const MatrixView& X, std::span<const index_t> y, index_t n_classes,
+                           std::span<const double> C, const KernelParams& kernel,
+                           const SvcOptions& options, Control& control) {
   return OneVsOne(X, y, n_classes, C, kernel, options, control).run();
 }
 

@@ -2,13 +2,15 @@
 
 #include "maxmargin/svm/distinct_rows.hpp"
 #include "maxmargin/svm/dual_fit.hpp"
+#include "maxmargin/svm/kernel_fit.hpp"
 
 #include <span>
 #include <vector>
 
 namespace maxmargin {
 
-// The distinct rows of positive weight of a training set, all in one segment.
+// The distinct rows of positive weight of a training set, all in one segment. X and the kernel must
+// outlive it.
 class WholeSet {
  public:
   // `targets`: empty if there are none. `sums_to_zero`: the coefficients of the machine will.
@@ -24,11 +26,13 @@ class WholeSet {
   std::vector<double> bounds() const { return by_column(distinct_.bounds()); }
 
   // The model of a machine over the columns.
-  SingleFit fit_of(const Machine& machine) const;
+  KernelFit fit_of(SvmType type, const Machine& machine) const;
 
  private:
   static constexpr index_t kSegments[] = {0};
 
+  const MatrixView& X_;
+  const KernelParams& params_;
   DistinctRows distinct_;
   TrainingSamples samples_;
   KernelOptions kernel_;

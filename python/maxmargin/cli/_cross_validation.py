@@ -11,7 +11,6 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from maxmargin._one_vs_one import class_order
 from maxmargin._sparse import Matrix, take_rows
 
 
@@ -41,7 +40,10 @@ def folds_of(
     groups = [np.arange(len(y))]
     if is_stratified and n_folds < len(y):
         classes, codes = np.unique(y, return_inverse=True)
-        groups = [np.flatnonzero(codes == code) for code in class_order(codes, classes)]
+        order = np.argsort(np.unique(codes, return_index=True)[1])  # as they first occur
+        if classes.tolist() == [-1, 1]:
+            order = np.array([1, 0])
+        groups = [np.flatnonzero(codes == code) for code in order]
     n_folds = min(n_folds, len(y))
     for group in groups:
         for i in range(len(group)):

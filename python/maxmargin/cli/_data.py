@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin import io
+from maxmargin._kernel_machine import KernelMachine, model_of
 from maxmargin._sparse import CsrMatrix, Matrix
 from maxmargin._wording import counted
 from maxmargin.io import ZeroBased
@@ -51,6 +52,12 @@ def _begins_as_model(path: str) -> bool:
 def widened(X: CsrMatrix, n_features: int) -> CsrMatrix:
     """Return `X` with at least that many features; the further ones are zero."""
     return X._replace(n_cols=max(X.n_cols, n_features))
+
+
+def widen(model: KernelMachine, n_features: int) -> None:
+    """Let a model take samples of that many features; its support vectors are 0 in further ones."""
+    if n_features > model.n_features_in_:
+        model._model = model_of(model).widened(n_features)
 
 
 def shape_of(X: Matrix) -> str:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from maxmargin import _validation, io
 from maxmargin._kernel import KERNELS
-from maxmargin._kernel_machine import KernelMachine
+from maxmargin._kernel_machine import KernelMachine, model_of
 from maxmargin._sparse import Matrix
 from maxmargin.cli._cross_validation import folds_of, samples_of
 from maxmargin.cli._data import load_samples
@@ -190,5 +190,8 @@ def _serials(path: str, values: NDArray[np.float64]) -> NDArray[np.int64]:
 def save(problem: Problem, model: KernelMachine, path: str) -> None:
     """Write a fitted model; that of a kernel matrix names its samples by their serials."""
     if problem.serials is not None:
-        model._renumber(problem.serials, problem.n_columns)
+        trained = model_of(model)
+        numbers = trained.core.support_vectors[:, 0].astype(np.int64) - 1
+        serials = problem.serials[numbers, np.newaxis] + 1.0
+        model._model = trained.changed(problem.n_columns, support_vectors=serials)
     io.save_model(model, path)

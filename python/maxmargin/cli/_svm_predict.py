@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin._files import check_writable, replacing
-from maxmargin._kernel_machine import KernelMachine
-from maxmargin._one_vs_one_model import OneVsOneModel
+from maxmargin._kernel_machine import KernelMachine, model_of
 from maxmargin._sparse import Matrix
-from maxmargin.cli._data import load_model_for, load_samples, widened
+from maxmargin.cli._data import load_model_for, load_samples, widen, widened
 from maxmargin.cli._flags import Flag, FlagCommand, Given, choice, on
 from maxmargin.cli._reports import accuracy_of, errors_of
 from maxmargin.cli._svm_train import noise_model
 from maxmargin.regression import RegressionMachine
+from maxmargin.svm import PairwiseClassifier
 
 
 def _run(given: Given) -> None:
@@ -28,9 +28,9 @@ def _run(given: Given) -> None:
     if given.get("-b") == 1:
         predicted, text = _probable(model, X, model_file, says)
     else:
-        if isinstance(model, OneVsOneModel) and model._sigmoids is not None:
+        if model_of(model).core.sigmoids.size > 0:
             says("Model supports probability estimates, but disabled in prediction.")
-            model._sigmoids = None
+            model._model = model_of(model).changed(sigmoids=None)
         predicted = model.predict(X).astype(np.float64)
     with replacing(output) as file:
         lines = text or "".join(f"{label:.17g}\n" for label in predicted.tolist())
@@ -67,7 +67,7 @@ def _samples_for(model: KernelMachine, path: str) -> tuple[Matrix, NDArray[np.fl
 
     A file shows only the last column that it uses; columns unknown to the other side are zero.
     """
-    is_precomputed = model._kernel_params.type == "precomputed"
+    is_precomputed = model_of(model).kernel.type == "precomputed"
     X, y = load_samples(path, zero_based=is_precomputed)
     if is_precomputed:  # column 0 holds serials
         last = X.n_cols - 1
@@ -77,7 +77,7 @@ def _samples_for(model: KernelMachine, path: str) -> tuple[Matrix, NDArray[np.fl
                 f"those with sample {model.n_features_in_}"
             )
         return np.ascontiguousarray(X.to_dense()[:, 1 : model.n_features_in_ + 1]), y
-    model._widen(X.n_cols)
+    widen(model, X.n_cols)
     return widened(X, model.n_features_in_), y
 
 
@@ -85,12 +85,12 @@ def _probable(
     model: KernelMachine, X: Matrix, model_file: str, says: Any
 ) -> tuple[NDArray[np.float64], str]:
     """Return the predictions, and what to write in their place where there are probabilities."""
-    if isinstance(model, RegressionMachine) and model._noise_scale is not None:
+    if isinstance(model, RegressionMachine) and model_of(model).core.noise_scale is not None:
         says(noise_model(model))
         return model.predict(X), ""
-    if not isinstance(model, OneVsOneModel) or model._sigmoids is None:
+    if not isinstance(model, PairwiseClassifier) or model_of(model).core.sigmoids.size == 0:
         raise ValueError(f"-b 1: {model_file} holds no probabilities; train it with -b 1")
-    order = model._vote_order
+    order = model_of(model).core.vote_order
     labels = model.classes_[order].tolist()
     probabilities = model.predict_proba(X)
     predicted = model.classes_[probabilities.argmax(axis=1)]

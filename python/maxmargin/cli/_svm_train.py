@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 
-from maxmargin import _one_vs_one
 from maxmargin._files import check_writable
-from maxmargin._kernel_machine import KernelMachine
-from maxmargin._one_vs_one_model import OneVsOneModel
+from maxmargin._kernel_machine import KernelMachine, model_of
 from maxmargin.cli._flags import FlagCommand, Given
 from maxmargin.cli._reports import accuracy_of, convergence_warnings_on_stderr, errors_of
 from maxmargin.cli._svm_options import SVM_FLAGS, Problem, check_flags, save
 from maxmargin.one_class import OneClassSVM
 from maxmargin.regression import NuSVR, RegressionMachine
-from maxmargin.svm import SVC, NuSVC
+from maxmargin.svm import SVC, NuSVC, PairwiseClassifier
 
 # How near a coefficient that was divided by the margin may be to a bound that was, to count as it.
 _ROUNDING = 1e-12
@@ -35,10 +34,10 @@ def _run(given: Given) -> None:
             return
         model = problem.fit(problem.estimator())
         if given.get("-b") == 1 and isinstance(model, RegressionMachine):
-            model._noise_scale = problem.noise_scale()
+            model._model = model_of(model).changed(noise_scale=problem.noise_scale())
     if not given.get("-q"):
         print("\n".join(_report(problem, model)))
-        if model.__dict__.get("_noise_scale") is not None:
+        if model_of(model).core.noise_scale is not None:
             print(noise_model(model))
     save(problem, model, output)
 
@@ -67,16 +66,17 @@ def _cross_validate(problem: Problem, n_folds: int) -> None:
 
 
 def _report(problem: Problem, model: KernelMachine) -> list[str]:
-    if not isinstance(model, OneVsOneModel):
+    if not isinstance(model, PairwiseClassifier):
         return _report_single(problem, model)
+    core = model_of(model).core
     lines = []
     certificates = model.certificate_.machines or (model.certificate_,)
-    pairs = _one_vs_one.pairs_of(len(model.classes_))
-    machines = _one_vs_one.pair_coefficients(model._dual_coef, model._n_support)
-    class_of = np.repeat(np.arange(len(model.classes_)), model._n_support)
+    pairs = list(combinations(range(len(model.classes_)), 2))
+    machines = model_of(model).expansions()
+    class_of = np.repeat(np.arange(len(model.classes_)), core.n_support)
     count = [int((problem.y == label).sum()) for label in model.classes_]
-    order = model._vote_order.tolist()
-    for first, second in _one_vs_one.pairs_of(len(order)):
+    order = core.vote_order.tolist()
+    for first, second in combinations(range(len(order)), 2):
         i, j = order[first], order[second]  # LIBSVM's machine, of the opposite sign where i > j
         p = pairs.index((min(i, j), max(i, j)))
         used, beta = machines[p]
@@ -89,14 +89,15 @@ def _report(problem: Problem, model: KernelMachine) -> list[str]:
             upper = model.C * model.class_weight_[class_of[used]]
             nu = np.abs(beta).sum() / (C[0] * (count[i] + count[j]))
             known = f"nu = {nu:f}" if C[0] == C[1] else ""
-        rho = float(model._rho[p]) * (1.0 if i < j else -1.0)
+        rho = float(core.rho[p]) * (1.0 if i < j else -1.0)
         n_iter, objective = certificates[p].n_iter, certificates[p].dual_objective
         lines += _solution(n_iter, known, objective, rho, beta, upper)
-    return [*lines, f"Total nSV = {int(model._n_support.sum())}"]
+    return [*lines, f"Total nSV = {int(core.n_support.sum())}"]
 
 
 def _report_single(problem: Problem, model: KernelMachine) -> list[str]:
-    beta = model._dual_coef[0]
+    core = model_of(model).core
+    beta = core.dual_coef[0]
     C = 1.0 if isinstance(model, OneClassSVM) else float(model.C)  # type: ignore[attr-defined]
     known = ""
     if isinstance(model, NuSVR):
@@ -108,7 +109,7 @@ def _report_single(problem: Problem, model: KernelMachine) -> list[str]:
         certificate.n_iter,
         known,
         certificate.dual_objective,
-        float(model._rho[0]),
+        float(core.rho[0]),
         beta,
         np.full(len(beta), C),
     )
@@ -134,8 +135,8 @@ def _solution(
 
 def noise_model(model: KernelMachine) -> str:
     """Return LIBSVM's two lines on the errors of a regression that was trained with -b 1."""
-    assert isinstance(model, RegressionMachine)
+    scale = model_of(model).core.noise_scale
     return (
         "Prob. model for test data: target value = predicted value + z,\n"
-        f"z: Laplace distribution e^(-|z|/sigma)/(2sigma),sigma= {model._noise_scale:g}"
+        f"z: Laplace distribution e^(-|z|/sigma)/(2sigma),sigma= {scale:g}"
     )

@@ -16,7 +16,7 @@ from maxmargin import _validation, config, io
 from maxmargin._files import check_writable, replacing
 from maxmargin._kernel import KERNELS
 from maxmargin._wording import counted
-from maxmargin.cli._data import load_model_for, load_samples, shape_of, widened
+from maxmargin.cli._data import load_model_for, load_samples, shape_of, widen, widened
 from maxmargin.cli._reports import convergence_warnings_on_stderr
 from maxmargin.progress import ProgressLine
 from maxmargin.svm import SVC
@@ -201,7 +201,7 @@ def _predict(options: argparse.Namespace) -> None:
     model.set_params(n_jobs=options.threads)
     X, y = load_samples(options.data)
     # A file shows only the last column that it uses; columns unknown to the other side are zero.
-    model._widen(X.shape[1])
+    widen(model, X.shape[1])
     predicted = model.predict(widened(X, model.n_features_in_))
     text = "".join(f"{label:.17g}\n" for label in predicted.tolist())
     if options.output is None:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from maxmargin._kernel import kernel_block
+from maxmargin._kernel import KernelParams, kernel_block
 from maxmargin._sparse import Matrix, take_rows
 
 BLOCK_ELEMENTS = 1 << 22
 
 
 def expansion(
-    estimator: Any, X: Matrix, support_vectors: Matrix, beta: NDArray[np.float64]
+    kernel: KernelParams, X: Matrix, support_vectors: Matrix, beta: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return sum of beta_j K(x_j, x) for every row x of X."""
     n_rows = X.shape[0]
@@ -22,6 +20,6 @@ def expansion(
     step = max(1, BLOCK_ELEMENTS // max(1, support_vectors.shape[0]))
     for start in range(0, n_rows, step):
         block = np.arange(start, min(start + step, n_rows))
-        K = kernel_block(estimator._kernel_params, take_rows(X, block), support_vectors)
+        K = kernel_block(kernel, take_rows(X, block), support_vectors)
         values[block] = K @ beta
     return values

@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 
 from maxmargin import _validation
 from maxmargin._kernel import KernelParams, kernel_block
+from maxmargin._kernel_machine import model_of
 from maxmargin._pipelines import unwrapped
 from maxmargin._sparse import CsrMatrix, Matrix, take_rows
 from maxmargin.diagnostics._expansion import BLOCK_ELEMENTS
 from maxmargin.diagnostics._margins import functional_margin
-from maxmargin.diagnostics._supported import require
+from maxmargin.diagnostics._supported import has_squared_hinge, require
 from maxmargin.one_class import OneClassSVM
 from maxmargin.svm import SVC, NuSVC
 
@@ -60,7 +61,7 @@ def leave_one_out_bound(estimator: Any, X: Any, y: Any) -> float:
        (2000), equation 7.
     """
     estimator, fit = _checked_fit(estimator, X, y, "leave_one_out_bound")
-    if estimator._has_squared_hinge or math.isinf(_penalty_of(estimator)):
+    if has_squared_hinge(estimator) or math.isinf(_penalty_of(estimator)):
         raise ValueError("the bound is for the hinge loss with a finite C")
     squared_radius = _greatest_difference(estimator, fit.X)
     xi = np.maximum(0.0, 1.0 - fit.margins)
@@ -112,16 +113,16 @@ def leave_one_out_margins(
     upper = _upper_bounds(estimator, fit, sample_weight)
     is_support = fit.alpha > 0.0
     reaches = fit.alpha >= upper * (1.0 - _ROUNDING)  # alpha and C_ of a NuSVC are quotients
-    is_bounded = is_support & reaches & (not estimator._has_squared_hinge)
+    is_bounded = is_support & reaches & (not has_squared_hinge(estimator))
     free, bounded = np.flatnonzero(is_support & ~is_bounded), np.flatnonzero(is_bounded)
     margins = fit.margins.copy()
     if len(free) == 0:
         margins[bounded] = -np.inf
         return margins
-    kernel, origin = estimator._kernel_params, take_rows(fit.X, free)
+    kernel, origin = model_of(estimator).kernel, take_rows(fit.X, free)
     vectors = _counted_from_mean(kernel, origin, origin)
     K = kernel_block(kernel, vectors, vectors)
-    ridge = 0.5 / upper[free] if estimator._has_squared_hinge else np.zeros(len(free))
+    ridge = 0.5 / upper[free] if has_squared_hinge(estimator) else np.zeros(len(free))
     inverse = _bordered_inverse(K, ridge)
     with np.errstate(divide="ignore"):  # a single free vector has no plane of others
         spans = 1.0 / np.abs(np.diagonal(inverse)[:-1]) - ridge
@@ -170,10 +171,10 @@ def radius_margin_bound(estimator: Any, X: Any, y: Any, sample_weight: Any = Non
     estimator, fit = _checked_fit(estimator, X, y, "radius_margin_bound")
     upper = _upper_bounds(estimator, fit, sample_weight)
     counts = upper > 0.0
-    X = _counted_from_mean(estimator._kernel_params, fit.X, fit.X)
-    K = kernel_block(estimator._kernel_params, X, X)
+    X = _counted_from_mean(model_of(estimator).kernel, fit.X, fit.X)
+    K = kernel_block(model_of(estimator).kernel, X, X)
     slack = 0.0
-    if estimator._has_squared_hinge:
+    if has_squared_hinge(estimator):
         K[np.diag_indices_from(K)] += 0.5 / np.where(counts, upper, np.inf)
     elif math.isfinite(_penalty_of(estimator)):
         slack = float(np.maximum(0.0, 1.0 - fit.margins[counts]).sum())
@@ -194,7 +195,7 @@ def _checked_fit(model: Any, X: Any, y: Any, caller: str) -> tuple[Any, _Fit]:
     require(estimator, caller, (SVC, NuSVC), "a fitted SVC or NuSVC of two classes")
     X = before.transform(X)
     margins = functional_margin(estimator, X, y)
-    if estimator._kernel_params.type == "precomputed":
+    if model_of(estimator).kernel.type == "precomputed":
         raise ValueError("the bound needs the samples, and the kernel matrix was given")
     if not hasattr(estimator, "support_") or estimator.shape_fit_[0] != len(margins):
         raise ValueError("the bound needs the samples that the estimator was fitted on")
@@ -216,7 +217,7 @@ def _upper_bounds(estimator: Any, fit: _Fit, sample_weight: Any) -> NDArray[np.f
         _penalty_of(estimator), estimator.class_weight_, codes, weight, estimator.classes_
     )
     beyond = np.flatnonzero(fit.alpha > upper * (1.0 + _BEYOND))
-    if len(beyond) > 0 and not estimator._has_squared_hinge:
+    if len(beyond) > 0 and not has_squared_hinge(estimator):
         i = beyond[0]
         raise ValueError(
             f"sample_weight must be that of the fit: sample {i} has the coefficient "
@@ -291,7 +292,7 @@ def _greatest_difference(estimator: Any, X: Matrix) -> float:
     step = max(1, BLOCK_ELEMENTS // n_rows)
     for start in range(0, n_rows, step):
         rows = np.arange(start, min(start + step, n_rows))
-        K = kernel_block(estimator._kernel_params, take_rows(X, rows), X)
+        K = kernel_block(model_of(estimator).kernel, take_rows(X, rows), X)
         greatest = max(greatest, float((K[rows - start, rows] - K.min(axis=1)).max()))
     return greatest
 

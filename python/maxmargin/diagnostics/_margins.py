@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from maxmargin import _validation
 from maxmargin._base import BaseEstimator, Classifier, Regressor
+from maxmargin._kernel_machine import KernelMachine, model_of
 from maxmargin._pipelines import unwrapped
 from maxmargin._sparse import CsrMatrix, Matrix, product
 from maxmargin._wording import shown
@@ -205,11 +206,15 @@ def _norm_of(separator: Any) -> float:
 
 
 def _norm_in_feature_space(estimator: Any) -> float:
-    if estimator._kernel_params.type == "precomputed":
+    if isinstance(estimator, KernelMachine):
+        model = model_of(estimator)
+        kernel, vectors, beta = model.kernel, model.support_vectors, model.core.dual_coef[0]
+    else:
+        kernel, vectors = estimator._kernel_params, estimator._support_vectors
+        beta = estimator.dual_coef_[0]
+    if kernel.type == "precomputed":
         raise ValueError("||w|| needs the support vectors, and the kernel matrix was given")
-    beta = np.ravel(estimator._dual_coef)
-    vectors = estimator._support_vectors
-    squared_norm = float(beta @ expansion(estimator, vectors, vectors, beta))
+    squared_norm = float(beta @ expansion(kernel, vectors, vectors, beta))
     return math.sqrt(max(0.0, squared_norm))
 
 

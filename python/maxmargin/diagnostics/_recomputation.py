@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin import _validation
-from maxmargin._certificate import Certificate, combined
-from maxmargin._one_vs_one import pair_coefficients, pairs_of
+from maxmargin._certificate import Certificate, together
+from maxmargin._kernel_machine import model_of
+from maxmargin._kernel_model import TrainedMachine
 from maxmargin._pipelines import unwrapped
 from maxmargin._sparse import Matrix, take_rows
 from maxmargin.diagnostics._expansion import expansion
-from maxmargin.diagnostics._supported import require
+from maxmargin.diagnostics._supported import has_squared_hinge, require
 from maxmargin.one_class import OneClassSVM
 from maxmargin.regression import SVR, NuSVR
 from maxmargin.svm import SVC, NuSVC
@@ -49,7 +51,8 @@ def certificate(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None
     wording = "a fitted SVC, NuSVC, SVR, NuSVR or OneClassSVM"
     estimator, before = unwrapped(estimator)
     require(estimator, "certificate", (SVC, NuSVC, SVR, NuSVR, OneClassSVM), wording)
-    if estimator._kernel_params.type == "precomputed":
+    model = model_of(estimator)
+    if model.kernel.type == "precomputed":
         raise ValueError("the certificate of a precomputed kernel cannot be recomputed from X")
     if not hasattr(estimator, "support_"):
         raise ValueError("a model from a file does not hold which rows are its support vectors")
@@ -59,13 +62,12 @@ def certificate(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None
             f"X has shape {matrix.shape}, but the estimator was fitted on {estimator.shape_fit_}"
         )
     weight = _validation.check_sample_weight(sample_weight, matrix.shape[0])
-    if estimator._svm_type in ("c_svc", "nu_svc"):
-        return _of_classifier(estimator, matrix, y, weight)
-    return _of_single_machine(estimator, matrix, y, weight)
+    of_type = _of_single_machine if model.classes is None else _of_classifier
+    return of_type(estimator, model, matrix, y, weight)
 
 
 def _of_classifier(
-    estimator: Any, matrix: Matrix, y: Any, weight: NDArray[np.float64]
+    estimator: Any, model: TrainedMachine, matrix: Matrix, y: Any, weight: NDArray[np.float64]
 ) -> Certificate:
     codes, classes = _validation.check_labels(y, matrix.shape[0], "certificate")
     if not np.array_equal(classes, estimator.classes_):
@@ -73,25 +75,20 @@ def _of_classifier(
             f"y has the classes {classes.tolist()}, but the estimator was fitted on "
             f"{estimator.classes_.tolist()}"
         )
-    is_nu = estimator._svm_type == "nu_svc"
+    is_nu = model.core.type == "nu_svc"
     C = 1.0 if is_nu else estimator.C
     upper = _validation.upper_bounds(C, estimator.class_weight_, codes, weight, classes)
 
     machines = []
-    coefficients = pair_coefficients(estimator._dual_coef, estimator._n_support)
     recorded = estimator.certificate_.machines or (estimator.certificate_,)
-    for p, (i, j) in enumerate(pairs_of(len(classes))):
-        used, beta_used = coefficients[p]
+    pairs = combinations(range(len(classes)), 2)
+    for p, ((i, j), (used, beta_used)) in enumerate(zip(pairs, model.expansions(), strict=True)):
         rows = np.flatnonzero((codes == i) | (codes == j))
         signs = np.where(codes[rows] == i, 1.0, -1.0)
         beta_of_all = np.zeros(matrix.shape[0])
         beta_of_all[estimator.support_[used]] = beta_used
-        f_without_offset = expansion(
-            estimator,
-            take_rows(matrix, rows),
-            take_rows(estimator._support_vectors, used),
-            beta_used,
-        )
+        vectors = take_rows(model.support_vectors, used)
+        f_without_offset = expansion(model.kernel, take_rows(matrix, rows), vectors, beta_used)
         if is_nu:
             machines.append(
                 _nu_machine_certificate(
@@ -100,7 +97,7 @@ def _of_classifier(
                     beta_of_all[rows],
                     estimator.C_[p] * upper[rows],
                     f_without_offset,
-                    float(estimator._rho[p]),
+                    float(model.core.rho[p]),
                     estimator.tol,
                 )
             )
@@ -112,14 +109,12 @@ def _of_classifier(
                 beta_of_all[rows],
                 upper[rows],
                 f_without_offset,
-                float(estimator._rho[p]),
+                float(model.core.rho[p]),
                 estimator.tol,
-                estimator._has_squared_hinge or math.isinf(estimator.C),
+                has_squared_hinge(estimator) or math.isinf(estimator.C),
             )
         )
-    if len(machines) == 1:
-        return machines[0]
-    return combined(tuple(machines), estimator.certificate_.seconds)
+    return together(machines, estimator.certificate_.seconds)
 
 
 def _machine_certificate(
@@ -197,13 +192,14 @@ def _nu_machine_certificate(
 
 
 def _of_single_machine(
-    estimator: Any, matrix: Matrix, y: Any, weight: NDArray[np.float64]
+    estimator: Any, model: TrainedMachine, matrix: Matrix, y: Any, weight: NDArray[np.float64]
 ) -> Certificate:
     beta = np.zeros(matrix.shape[0])
-    beta[estimator.support_] = estimator._dual_coef[0]
-    f = expansion(estimator, matrix, estimator._support_vectors, estimator._dual_coef[0])
-    rho, half_norm = float(estimator._rho[0]), 0.5 * float(beta @ f)
-    if estimator._svm_type == "one_class":
+    coefficients = model.core.dual_coef[0]
+    beta[estimator.support_] = coefficients
+    f = expansion(model.kernel, matrix, model.support_vectors, coefficients)
+    rho, half_norm = float(model.core.rho[0]), 0.5 * float(beta @ f)
+    if model.core.type == "one_class":
         s = estimator.nu * float(weight.sum())
         primal = half_norm + float(weight @ np.maximum(0.0, rho - f)) - s * rho
         violation = _interval(-f, beta, np.zeros(len(beta)), weight)
@@ -211,7 +207,7 @@ def _of_single_machine(
         return _replaced(estimator.certificate_, half_norm, primal, violation, tol)
     z = _validation.check_targets(y, matrix.shape[0], "certificate")
     upper = _validation.weighted_bounds(estimator.C, weight)
-    has_nu = estimator._svm_type == "nu_svr"
+    has_nu = model.core.type == "nu_svr"
     epsilon = estimator.epsilon_ if has_nu else estimator.epsilon
     primal = half_norm + float(upper @ np.maximum(0.0, np.abs(z - f + rho) - epsilon))
     dual = half_norm - float(z @ beta)

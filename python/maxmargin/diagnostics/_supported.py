@@ -27,3 +27,8 @@ def require(
 def is_estimator(separator: Any) -> bool:
     """Return whether it is an estimator, of this package or another, rather than weights."""
     return hasattr(separator, "predict")
+
+
+def has_squared_hinge(estimator: Any) -> bool:
+    """Return whether a support vector classifier was trained with that loss."""
+    return getattr(estimator, "loss", "hinge") == "squared_hinge"

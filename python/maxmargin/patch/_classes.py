@@ -14,6 +14,7 @@ from sklearn import linear_model, svm
 
 import maxmargin
 from maxmargin._certificate import Certificate
+from maxmargin._kernel_model import TrainedMachine
 from maxmargin._sparse import CsrMatrix, Matrix
 from maxmargin.exceptions import warn_caller
 from maxmargin.patch._fall_through import FallsThrough
@@ -26,16 +27,15 @@ class _KernelMachine(FallsThrough):
     time_limit = None
     callback = None
 
-    _kernel_params: Any
-    _support_vectors: Matrix
+    _model: TrainedMachine
 
     def _shows_progress(self) -> bool:
         return bool(self.verbose)  # type: ignore[attr-defined]
 
     @property
     def _has_sparse_samples(self) -> bool:
-        is_callable = self._kernel_params.type == "callable"
-        return isinstance(self._support_vectors, CsrMatrix) and not is_callable
+        is_callable = self._model.kernel.type == "callable"
+        return isinstance(self._model.support_vectors, CsrMatrix) and not is_callable
 
     def _as_samples_are(self, values: NDArray[np.float64]) -> Any:
         """Return the values as a sparse matrix where the training samples were one."""
@@ -55,12 +55,12 @@ class _KernelMachine(FallsThrough):
 
     @property
     def _gamma(self) -> float:
-        gamma: float = self._kernel_params.gamma
+        gamma: float = self._model.kernel.gamma
         return gamma
 
     def _matrix_to_predict(self, X: Any) -> Matrix:
         self._check_fitted()  # type: ignore[attr-defined]
-        is_callable = self._kernel_params.type == "callable"
+        is_callable = self._model.kernel.type == "callable"
         if hasattr(X, "tocsr") and not (self._has_sparse_samples or is_callable):
             raise ValueError(
                 f"cannot use sparse input in {type(self).__name__!r} trained on dense data"
@@ -88,7 +88,6 @@ class _Classifier(_KernelMachine):
     _predicts_most_probable = False
 
     probability: Any
-    _sigmoids: NDArray[np.float64] | None
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Train on samples; parameters, result and errors are those of scikit-learn's class."""
@@ -117,20 +116,22 @@ class _Classifier(_KernelMachine):
             return self._original.decision_function(X)
         return super().decision_function(X)  # type: ignore[misc]
 
-    def _set_model(self, *, classes: NDArray[Any], **model: Any) -> None:
+    @staticmethod
+    def _vote_order(classes: NDArray[Any]) -> NDArray[np.int64]:
         # Of several classes with most votes the first in classes_ wins.
-        model["vote_order"] = np.arange(len(classes), dtype=np.int64)
-        super()._set_model(classes=classes, **model)  # type: ignore[misc]
+        return np.arange(len(classes), dtype=np.int64)
 
     # scikit-learn's properties say that these are deprecated.
 
     @property
     def _probA(self) -> NDArray[np.float64]:  # noqa: N802
-        return np.empty(0) if self._sigmoids is None else self._sigmoids[0]
+        values: NDArray[np.float64] = self._model.core.sigmoids[0]
+        return values
 
     @property
     def _probB(self) -> NDArray[np.float64]:  # noqa: N802
-        return np.empty(0) if self._sigmoids is None else self._sigmoids[1]
+        values: NDArray[np.float64] = self._model.core.sigmoids[1]
+        return values
 
     probA_ = svm.SVC.probA_  # noqa: N815
     probB_ = svm.SVC.probB_  # noqa: N815

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from maxmargin import _core
-from oracles.svm import c_svc_checks, kkt_violation, primal_objective, solve_c_svc
+from oracles.svm import c_svc_checks, fields_of, kkt_violation, primal_objective, solve_c_svc
 from oracles.svm import kernel as kernel_matrix
 
 
@@ -29,7 +29,7 @@ def fit(X, y, C=1.0, gamma=0.5, kernel="rbf", **options):
     params = _core.KernelParams(kernel, gamma, 1.0, 2)
     training = _core.TrainingOptions(**options)
     n_classes = int(y.max()) + 1
-    return _core.svc_fit(X, y, n_classes, upper, params, training, callback=callback)
+    return fields_of(_core.svc_fit(X, y, n_classes, upper, params, training, callback=callback))
 
 
 def signed(result, y):
@@ -182,17 +182,15 @@ def test_columns_without_entries_take_no_room():
     assert wide["dual_objective"][0] == pytest.approx(narrow["dual_objective"][0], rel=1e-9)
     vectors = (X.ravel(), indices, indptr, 2**40)
     support = wide["support"]
-    rows = np.concatenate([np.arange(9) + 9 * i for i in support])
-    kept = (X.ravel()[rows], indices[rows], np.arange(0, 9 * len(support) + 1, 9), 2**40)
-    params = _core.KernelParams("rbf", 0.5)
-    decision = _core.Decision(kept, wide["n_support"], wide["dual_coef"], wide["rho"], params)
+    model = wide["model"]
+    assert model.support_vectors[3] == 2**40
     K = kernel_matrix(X, X[support], gamma=0.5)
     expected = K @ wide["dual_coef"][0] - wide["rho"][0]
-    np.testing.assert_allclose(decision.decision_function(vectors)[:, 0], expected, atol=1e-9)
+    np.testing.assert_allclose(model.decision_values(vectors)[:, 0], expected, atol=1e-9)
     # A sample may have columns that no support vector has; they count in its distance.
     other = (np.array([2.0]), np.array([5]), np.array([0, 1]), 2**40)
     far = np.exp(-0.5 * (4.0 + (X[support] ** 2).sum(axis=1)))
-    value = decision.decision_function(other)[0, 0]
+    value = model.decision_values(other)[0, 0]
     assert value == pytest.approx(far @ wide["dual_coef"][0] - wide["rho"][0], abs=1e-9)
 
 
@@ -289,10 +287,7 @@ def test_decisions_are_the_definition(kernel, sparse):
     data = (S.data, S.indices, S.indptr, 7) if sparse else X
     result = fit(data, y, C=3.0, kernel=kernel, max_iter=2000)
     support, n_support = result["support"], result["n_support"]
-    V = sp.csr_matrix(X[support])
-    vectors = (V.data, V.indices, V.indptr, 7) if sparse else np.ascontiguousarray(X[support])
-    params = _core.KernelParams(kernel, 0.5, 1.0, 2)
-    decision = _core.Decision(vectors, n_support, result["dual_coef"], result["rho"], params)
+    model = result["model"]
     T = np.random.default_rng(16).normal(size=(101, 7))
     T[np.abs(T) < 0.5] = 0.0
     K = kernel_matrix(T, X[support], kernel, gamma=0.5, coef0=1.0, degree=2)
@@ -308,9 +303,7 @@ def test_decisions_are_the_definition(kernel, sparse):
     csr = (TS.data, TS.indices, TS.indptr, 7)
     scale = np.abs(result["dual_coef"]).sum() * np.abs(K).max()
     for samples in (T, csr):
-        np.testing.assert_allclose(
-            decision.decision_function(samples), expected, atol=1e-12 * scale
-        )
-    one = np.concatenate([decision.decision_function(T[i : i + 1]) for i in range(101)])
-    assert one.tobytes() == decision.decision_function(T).tobytes()
-    assert one.tobytes() == decision.decision_function(T, 2).tobytes()
+        np.testing.assert_allclose(model.decision_values(samples), expected, atol=1e-12 * scale)
+    one = np.concatenate([model.decision_values(T[i : i + 1]) for i in range(101)])
+    assert one.tobytes() == model.decision_values(T).tobytes()
+    assert one.tobytes() == model.decision_values(T, 2).tobytes()

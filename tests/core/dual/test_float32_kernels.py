@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from maxmargin import _core
-from oracles.svm import c_svc_checks, kkt_violation, primal_objective
+from oracles.svm import c_svc_checks, fields_of, kkt_violation, primal_objective
 from oracles.svm import kernel as kernel_matrix
 
 
@@ -17,7 +17,7 @@ def fit(X, y, C=1.0, gamma=0.5, kernel="rbf", **options):
     params = _core.KernelParams(kernel, gamma, 1.0, 2)
     data = (X.data, X.indices, X.indptr, X.shape[1]) if sp.issparse(X) else X
     training = _core.TrainingOptions(**options)
-    return _core.svc_fit(data, y, int(y.max()) + 1, upper, params, training)
+    return fields_of(_core.svc_fit(data, y, int(y.max()) + 1, upper, params, training))
 
 
 def noisy(n, d, seed=0):
@@ -158,7 +158,7 @@ def test_values_beyond_float32_end_in_float64(outlier):
     upper, params = np.full(600, 1e-3), _core.KernelParams("poly", 0.1, 1.0, 3)
     for precision in ("auto", "float32", "float64"):  # whether so ill a problem converges is luck
         training = _core.TrainingOptions(precision=precision, max_iter=3000)
-        result = _core.svc_fit(X, y, 2, upper, params, training)
+        result = fields_of(_core.svc_fit(X, y, 2, upper, params, training))
         assert np.isfinite(result["dual_objective"]).all()
 
 

@@ -26,7 +26,7 @@ def test_the_core_evaluates_featurewise_kernels(kernel, form):
     X = np.where(np.abs(X) > 0.5, np.abs(X), 0.0)
     params = {"C": 0.5, "tol": 1e-6}
     in_core = SVC(kernel=kernel, **params).fit(form(X), y)
-    assert not in_core._kernel_params.is_given
+    assert not in_core._model.kernel.is_given
     K = kernel(form(X), form(X))
     by_matrix = SVC(kernel="precomputed", **params).fit(K, y)
     np.testing.assert_allclose(
@@ -64,7 +64,7 @@ def test_parts_that_pair_numbers_in_different_ways_are_evaluated_before():
     X, y = two_classes(60)
     kernel = RBF(0.3) + Laplacian(0.3)
     model = SVC(kernel=kernel, tol=1e-7).fit(X, y)
-    assert model._kernel_params.type == "callable"
+    assert model._model.kernel.type == "callable"
     by_matrix = SVC(kernel="precomputed", tol=1e-7).fit(kernel.by_definition(X, X), y)
     np.testing.assert_allclose(
         model.decision_function(X),

@@ -210,7 +210,7 @@ def test_the_core_evaluates_composed_kernels(kernel, sparse):
     wrap = sp.csr_matrix if sparse else np.asarray
     params = {"C": 0.5, "tol": 1e-7}
     in_core = SVC(kernel=kernel, **params).fit(wrap(X), y)
-    assert in_core._kernel_params.type == "composed"
+    assert in_core._model.kernel.type == "composed"
     by_matrix = SVC(kernel="precomputed", **params).fit(kernel.by_definition(X, X), y)
     np.testing.assert_allclose(
         in_core.decision_function(wrap(X)),
@@ -227,7 +227,7 @@ def test_large_compositions_are_evaluated_before():
     X, y = two_classes(60)
     kernel = sum(RBF(0.1 * k) for k in range(1, 17)) * RBF(0.1)
     model = SVC(kernel=kernel, tol=1e-7).fit(X, y)
-    assert model._kernel_params.type == "callable"
+    assert model._model.kernel.type == "callable"
     by_matrix = SVC(kernel="precomputed", tol=1e-7).fit(kernel.by_definition(X, X), y)
     np.testing.assert_allclose(
         model.decision_function(X),

@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from maxmargin import SVC, SVR, NuSVC, OneClassSVM, _core
+from oracles.svm import fields_of
 from oracles.svm import kernel as kernel_matrix
 
 LINE = 16  # columns of a kernel matrix fill whole lines of so many
@@ -32,7 +33,8 @@ def fit(X, y, kernel="rbf", C=1.0, gamma=0.1, **options):
     data = (X.data, X.indices, X.indptr, X.shape[1]) if sp.issparse(X) else X
     upper = np.full(len(y), C)
     params = _core.KernelParams(kernel, gamma)
-    return _core.svc_fit(data, y.astype(np.int64), int(y.max()) + 1, upper, params, training)
+    n_classes = int(y.max()) + 1
+    return fields_of(_core.svc_fit(data, y.astype(np.int64), n_classes, upper, params, training))
 
 
 def test_few_samples_take_one_square():

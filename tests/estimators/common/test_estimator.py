@@ -318,7 +318,7 @@ def test_wider_samples_for_a_model_from_a_file(name):
     for container in (np.asarray, sp.csr_matrix):
         model = SVC(kernel=name, gamma=0.5).fit(container(X), y)
         expected = model.decision_function(X)
-        model._widen(6)
+        model._model = model._model.widened(6)
         wide = np.c_[X, np.zeros((80, 2))]
         np.testing.assert_allclose(model.decision_function(wide), expected, rtol=1e-6, atol=1e-9)
 

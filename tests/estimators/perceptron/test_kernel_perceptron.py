@@ -355,9 +355,9 @@ def test_one_vs_rest_decisions_are_sums_over_all_support_vectors(sparse, n_vecto
     S = sp.csr_matrix(V)
     vectors = (S.data, S.indices, S.indptr, 6) if sparse else V
     params = _core.KernelParams("rbf", 0.2)
-    decision = _core.Decision.one_vs_rest(vectors, coef, rho, params)
+    decision = _core.Decision(vectors, coef, rho, params)
     expected = kernel(Z, V, "rbf", gamma=0.2) @ coef.T - rho
     for threads in (1, 2):
         np.testing.assert_allclose(decision.decision_function(Z, threads), expected, atol=1e-11)
     with pytest.raises(ValueError):
-        _core.Decision.one_vs_rest(vectors, coef[:, 1:].copy(), rho, params)
+        _core.Decision(vectors, coef[:, 1:].copy(), rho, params)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -11,9 +12,21 @@ from libsvm import svmutil
 from scipy.optimize import minimize
 
 from maxmargin import SVC, NuSVC, _core
-from maxmargin._probability import _coupled, fit_sigmoid, folds, probabilities
+from maxmargin._probability import fit_sigmoid, folds
 from maxmargin.io import load_model, save_model
 from oracles.problems import rng, two_classes
+
+
+def probabilities(values, sigmoids):
+    """Those of a model with these sigmoids, from the values of its machines."""
+    n_machines = sigmoids.shape[1]
+    n_classes = next(n for n in range(2, 99) if n * (n - 1) // 2 == n_machines)
+    classes = np.arange(n_classes)
+    model = _core.KernelModel(
+        "c_svc", _core.KernelParams("linear"), 1, np.empty((0, 1)), np.empty((n_classes - 1, 0)),
+        np.zeros(n_machines), n_support=0 * classes, vote_order=classes, sigmoids=sigmoids,
+    )  # fmt: skip
+    return model.probabilities(values)
 
 
 def blobs(n=200, n_classes=3, seed=0):
@@ -56,7 +69,10 @@ def test_coupled_probabilities_minimise_their_objective(n_classes):
         for j in range(i):
             pairwise[:, i, j] = 1 - pairwise[:, j, i]
 
-    for q, p in zip(pairwise, _coupled(pairwise), strict=True):
+    pairs = list(combinations(range(n_classes), 2))
+    offsets = [[np.log(q[j, i] / q[i, j]) for i, j in pairs] for q in pairwise]
+    for q, B in zip(pairwise, offsets, strict=True):
+        (p,) = probabilities(np.zeros((1, len(pairs))), np.array([np.zeros(len(pairs)), B]))
 
         def objective(x, q=q):
             return sum(
@@ -177,7 +193,7 @@ def test_tiny_sets_are_refused():
 
 
 def test_probabilities_of_far_values_stay_inside():
-    p = probabilities(np.array([[1e308], [-1e308], [0.0]]), np.array([[-1.0], [0.0]]), 2)
+    p = probabilities(np.array([[1e308], [-1e308], [0.0]]), np.array([[-1.0], [0.0]]))
     assert (p > 0).all()
     assert (p < 1).all()
 
@@ -188,7 +204,7 @@ def test_pairwise_probabilities_that_agree_are_coupled_exactly(p):
     # Machines of slope 0, whose probability of the first class is 1 / (1 + exp(B)).
     offsets = [np.log(p[j] / p[i]) for i, j in pairs]
     sigmoids = np.array([np.zeros(len(pairs)), offsets])
-    found = probabilities(np.zeros((2, len(pairs))), sigmoids, len(p))
+    found = probabilities(np.zeros((2, len(pairs))), sigmoids)
     np.testing.assert_allclose(found, [p, p], rtol=1e-10)
 
 

@@ -240,7 +240,7 @@ def test_probabilities(folder, capfd, name, flags):
     ours("svm-predict", f"{name}.t", "ours", "out")
     assert capfd.readouterr().out.startswith("Model supports probability estimates, but disabled")
     plain = io.load_model("ours")
-    plain._sigmoids = None
+    plain._model = plain._model.changed(sigmoids=None)
     loaded = plain.predict(io.load_svmlight(f"{name}.t", n_features=plain.n_features_in_)[0])
     np.testing.assert_array_equal(np.loadtxt("out"), loaded)
 

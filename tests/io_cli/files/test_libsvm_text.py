@@ -44,7 +44,9 @@ def raw_model(seed=0, n_classes=3, sparse=False, kernel="rbf"):
         indptr = np.searchsorted(rows, np.arange(n_vectors + 1))
         vectors = (vectors[rows, columns], np.ascontiguousarray(columns), indptr, 4)
     return {
+        "type": "c_svc",
         "kernel": _core.KernelParams(kernel, 1 / 3, -0.1, 4),
+        "n_features": 4,
         "labels": np.sort(rng.choice(100, n_classes, replace=False)) - 50.0,
         "n_support": n_support,
         "dual_coef": rng.normal(size=(n_classes - 1, n_vectors)),
@@ -54,12 +56,19 @@ def raw_model(seed=0, n_classes=3, sparse=False, kernel="rbf"):
     }
 
 
+read_model = _core.KernelModel.from_libsvm
+
+
+def written(parts):
+    return _core.KernelModel(**parts).to_libsvm()
+
+
 def assert_same_model(got, expected):
     for name in ("labels", "n_support", "dual_coef", "rho", "vote_order"):
-        assert got[name].shape == expected[name].shape
-        np.testing.assert_array_equal(got[name], expected[name], err_msg=name)
-    assert dense(got["support_vectors"]).tobytes() == dense(expected["support_vectors"]).tobytes()
-    kernel = got["kernel"]
+        assert getattr(got, name).shape == expected[name].shape
+        np.testing.assert_array_equal(getattr(got, name), expected[name], err_msg=name)
+    assert dense(got.support_vectors).tobytes() == dense(expected["support_vectors"]).tobytes()
+    kernel = got.kernel
     assert kernel.type == expected["kernel"].type
     used = {"linear": [], "rbf": ["gamma"], "sigmoid": ["gamma", "coef0"]}
     for name in used.get(kernel.type, ["gamma", "coef0", "degree"]):
@@ -74,10 +83,10 @@ def assert_same_model(got, expected):
 @pytest.mark.parametrize("sparse", [False, True])
 def test_round_trip_is_exact(kernel, n_classes, sparse):
     model = raw_model(n_classes, n_classes, sparse, kernel)
-    text = _core.write_model(**model)
-    read = _core.read_model(text)
+    text = written(model)
+    read = read_model(text)
     assert_same_model(read, model)
-    assert _core.write_model(**read) == text
+    assert read.to_libsvm() == text
 
 
 @given(
@@ -91,13 +100,14 @@ def test_round_trip_of_any_numbers(numbers):
     model["dual_coef"] = np.array([numbers[1:3]])
     model["n_support"] = np.array([1, 1])
     model["support_vectors"] = np.array([[numbers[3], 1.0], [numbers[4], numbers[5]]]) + 0.0
-    read = _core.read_model(_core.write_model(**model))
+    model["n_features"] = 2
+    read = read_model(written(model))
     assert_same_model(read, model)
 
 
 def test_text_is_libsvms():
-    read = _core.read_model(MODEL.replace(b"label 3 -1 2", b"label -3 -1 2"))
-    assert _core.write_model(**read) == (
+    read = read_model(MODEL.replace(b"label 3 -1 2", b"label -3 -1 2"))
+    assert read.to_libsvm() == (
         MODEL.replace(b"label 3 -1 2", b"label -3 -1 2")
         .replace(b"e-3", b"E")
         .replace(b"-1E", b"-0.001")
@@ -108,24 +118,25 @@ def test_text_is_libsvms():
 @pytest.mark.usefixtures("decimal_comma")
 def test_decimal_comma():
     model = raw_model()
-    assert_same_model(_core.read_model(_core.write_model(**model)), model)
+    assert_same_model(read_model(written(model)), model)
 
 
 def test_float32_vectors_are_written_exactly():
     model = raw_model(n_classes=3)
     model["support_vectors"] = np.float32([[0.1, 0], [0, 0], [-0.0, 1 / 3]])
-    read = _core.read_model(_core.write_model(**model))
+    model["n_features"] = 2
+    read = read_model(written(model))
     np.testing.assert_array_equal(
-        dense(read["support_vectors"]), model["support_vectors"].astype(np.float64)
+        dense(read.support_vectors), model["support_vectors"].astype(np.float64)
     )
 
 
 def test_no_support_vectors():
     text = b"svm_type c_svc\nkernel_type linear\nnr_class 2\ntotal_sv 0\nrho -1\nlabel 0 1\n"
-    model = _core.read_model(text + b"nr_sv 0 0\nSV\n")
-    assert model["dual_coef"].shape == (1, 0)
-    assert dense(model["support_vectors"]).shape == (0, 0)
-    assert _core.write_model(**model) == text + b"nr_sv 0 0\nSV\n"
+    model = read_model(text + b"nr_sv 0 0\nSV\n")
+    assert model.dual_coef.shape == (1, 0)
+    assert dense(model.support_vectors).shape == (0, 1)
+    assert model.to_libsvm() == text + b"nr_sv 0 0\nSV\n"
 
 
 def test_layout_is_free():
@@ -133,7 +144,7 @@ def test_layout_is_free():
     lines = header.splitlines()
     shuffled = b"\n\n".join(reversed(lines)) + b"\n\nSV\n" + vectors.replace(b" \n", b"\n\n")
     for text in (shuffled, MODEL.replace(b"\n", b"\r\n"), b"\xef\xbb\xbf" + MODEL):
-        assert_same_model(_core.read_model(text), _core.read_model(MODEL))
+        assert read_model(text).to_libsvm() == read_model(MODEL).to_libsvm()
 
 
 @pytest.mark.parametrize(
@@ -141,19 +152,19 @@ def test_layout_is_free():
 )
 def test_zero_based(zero_based, columns):
     text = MODEL.replace(b"3:-2", b"2:-2").replace(b"4:7", b"2:7")
-    vectors = dense(_core.read_model(text, zero_based)["support_vectors"])
+    vectors = dense(read_model(text, zero_based).support_vectors)
     assert np.flatnonzero(vectors.any(axis=0)).tolist() == columns
     text = text.replace(b"1:0.5", b"0:0.5")
-    assert dense(_core.read_model(text)["support_vectors"])[0].tolist() != [0.5, -2, 0]
+    assert dense(read_model(text).support_vectors)[0].tolist() != [0.5, -2, 0]
     with pytest.raises(ValueError, match="indices must start at 1"):
-        _core.read_model(text, False)
+        read_model(text, False)
 
 
 def test_n_features():
-    assert _core.read_model(MODEL)["support_vectors"][3] == 4
-    assert _core.read_model(MODEL, None, 9)["support_vectors"][3] == 9
+    assert read_model(MODEL).n_features == 4
+    assert read_model(MODEL, None, 9).n_features == 9
     with pytest.raises(ValueError, match="line 15: index 4 is beyond n_features = 3"):
-        _core.read_model(MODEL, None, 3)
+        read_model(MODEL, None, 3)
 
 
 # -- what is refused -------------------------------------------------------------------------------
@@ -162,7 +173,7 @@ def test_n_features():
 def read_or_refusal(text):
     """Return what was read, or the message of the error."""
     try:
-        return _core.read_model(text)
+        return read_model(text)
     except ValueError as error:
         return str(error)
 
@@ -173,7 +184,7 @@ def changed(before, after):
 
 
 def test_the_model_that_is_spoilt_below_is_good():
-    assert _core.read_model(MODEL)["n_support"].sum() == 4
+    assert read_model(MODEL).n_support.sum() == 4
 
 
 @pytest.mark.parametrize(
@@ -237,20 +248,20 @@ def test_the_model_that_is_spoilt_below_is_good():
 )
 def test_refuses(text, line, message):
     with pytest.raises(ValueError, match=rf"^line {line}: .*{re.escape(message)}"):
-        _core.read_model(text)
+        read_model(text)
 
 
 def test_numbers_in_the_text_allocate_nothing():
     huge = changed(b"total_sv 4", b"total_sv 1000000000000")
     huge = huge.replace(b"nr_sv 2 1 1", b"nr_sv 999999999998 1 1")
     with pytest.raises(ValueError, match="ends after 4 of total_sv = 1000000000000"):
-        _core.read_model(huge)
+        read_model(huge)
 
 
 def test_every_truncation_is_refused():
     for size in range(len(MODEL)):
         with pytest.raises(ValueError, match=r"^line \d+: "):
-            _core.read_model(MODEL[:size])
+            read_model(MODEL[:size])
 
 
 @given(place=st.integers(0, len(MODEL) - 1), junk=st.binary(max_size=3), cut=st.integers(0, 3))
@@ -259,8 +270,8 @@ def test_spoilt_text_is_read_or_refused(place, junk, cut):
     if isinstance(result, str):
         assert re.match(r"line \d+: ", result)
     else:
-        assert result["n_support"].sum() == result["dual_coef"].shape[1]
-        assert np.isfinite(result["rho"]).all()
+        assert result.n_support.sum() == result.dual_coef.shape[1]
+        assert np.isfinite(result.rho).all()
 
 
 @pytest.mark.parametrize(
@@ -281,7 +292,7 @@ def test_spoilt_text_is_read_or_refused(place, junk, cut):
 )
 def test_write_refuses(part, value, message):
     with pytest.raises(ValueError, match=message):
-        _core.write_model(**{**raw_model(n_classes=3), part: value})
+        written({**raw_model(n_classes=3), part: value})
 
 
 def test_load_names_the_file(tmp_path):

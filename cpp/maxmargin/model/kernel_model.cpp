@@ -1,0 +1,214 @@
+#include "maxmargin/model/kernel_model.hpp"
+
+#include "maxmargin/base/error.hpp"
+#include "maxmargin/base/parallel.hpp"
+#include "maxmargin/kernel/kernel_function.hpp"
+#include "maxmargin/model/decision.hpp"
+#include "maxmargin/model/votes.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+#include <numeric>
+
+namespace maxmargin {
+namespace {
+
+constexpr index_t kGrain = 64; // samples
+
+bool all_finite(std::span<const double> numbers) {
+  return std::ranges::all_of(numbers, [](double number) { return std::isfinite(number); });
+}
+
+bool is_kernel_finite(const KernelParams& kernel) {
+  return std::isfinite(kernel.gamma) && std::isfinite(kernel.coef0) && all_finite(kernel.factors);
+}
+
+void check_classes(const KernelModelParts& parts) {
+  const index_t n_classes = parts.n_classes();
+  if (!is_classifier(parts.type)) {
+    require(n_classes == 0 && parts.labels.empty() && parts.vote_order.empty(),
+            "only classifiers have classes");
+    require(parts.n_machines() == 1, "rho must have one element");
+    return;
+  }
+  require(n_classes >= 2, "a classifier needs at least two classes");
+  require(std::ranges::min(parts.n_support) >= 0 &&
+              std::accumulate(parts.n_support.begin(), parts.n_support.end(), index_t{0}) ==
+                  parts.n_support_vectors(),
+          "n_support must add up to the number of support vectors");
+  require(parts.n_machines() == n_pairs(n_classes),
+          "rho must have n_classes (n_classes - 1) / 2 elements");
+  require(parts.labels.empty() || std::ssize(parts.labels) == n_classes,
+          "labels must have n_classes elements");
+  std::vector<index_t> order = parts.vote_order;
+  std::ranges::sort(order);
+  std::vector<index_t> every(static_cast<std::size_t>(n_classes));
+  std::iota(every.begin(), every.end(), index_t{0});
+  require(order == every, "vote_order must hold every class once");
+}
+
+void check_support_vectors(const KernelModelParts& parts) {
+  check_samples(parts.support_vectors);
+  const MatrixView vectors = view_of(parts.support_vectors);
+  require(parts.support.empty() || std::ssize(parts.support) == n_rows(vectors),
+          "support must have an element for every support vector");
+  std::vector<index_t> rows = parts.support;
+  std::ranges::sort(rows);
+  require((rows.empty() || rows.front() >= 0) && std::ranges::adjacent_find(rows) == rows.end(),
+          "support must hold different rows");
+  if (!parts.is_precomputed()) {
+    require(n_cols(vectors) == parts.n_features, "support_vectors must have n_features columns");
+    return;
+  }
+  const auto* numbers = std::get_if<DenseSamples<double>>(&parts.support_vectors);
+  require(numbers != nullptr && numbers->cols == 1 &&
+              std::ranges::all_of(numbers->values,
+                                  [&](double number) {
+                                    return number >= 1.0 && std::trunc(number) == number &&
+                                           number <= static_cast<double>(parts.n_features);
+                                  }),
+          "support_vectors of a precomputed kernel must be numbers of training samples");
+}
+
+void check_numbers(const KernelModelParts& parts) {
+  require(std::ssize(parts.dual_coef) == parts.n_coef_rows() * parts.n_support_vectors(),
+          "dual_coef must have a row for every other class and a column for every support vector");
+  require(all_finite(parts.dual_coef), "dual_coef is not finite");
+  require(all_finite(parts.rho), "rho is not finite");
+  require(is_kernel_finite(parts.kernel), "the numbers of the kernel are not finite");
+  const std::size_t n_sigmoids = parts.prob_a.size();
+  require(n_sigmoids == parts.prob_b.size() &&
+              (n_sigmoids == 0 || (is_classifier(parts.type) && n_sigmoids == parts.rho.size())) &&
+              all_finite(parts.prob_a) && all_finite(parts.prob_b),
+          "sigmoids must be empty or have a finite element for each rho of a classifier");
+  require(parts.equivalent.empty() || parts.equivalent.size() == parts.rho.size(),
+          "equivalent must be empty or have an element for each rho");
+  require(!parts.noise_scale || (is_regression(parts.type) && std::isfinite(*parts.noise_scale)),
+          "noise_scale must be finite, and only a regression has one");
+}
+
+} // namespace
+
+struct KernelModel::Packed {
+  std::once_flag once;
+  std::unique_ptr<Decision> decision;
+};
+
+KernelModel::KernelModel(KernelModelParts parts)
+    : parts_(std::move(parts)), packed_(std::make_unique<Packed>()) {
+  check_classes(parts_);
+  check_support_vectors(parts_);
+  check_numbers(parts_);
+}
+KernelModel::KernelModel(KernelModel&&) noexcept = default;
+KernelModel::~KernelModel() = default;
+
+KernelModel::Expansion KernelModel::expansion(index_t machine) const {
+  require(machine >= 0 && machine < parts_.n_machines(), "there is no such machine");
+  Expansion expansion;
+  const index_t n = parts_.n_support_vectors();
+  const auto take = [&](index_t begin, index_t end, index_t row) {
+    for (index_t k = begin; k < end; ++k) {
+      expansion.places.push_back(k);
+      expansion.beta.push_back(parts_.dual_coef[static_cast<std::size_t>(row * n + k)]);
+    }
+  };
+  if (!is_classifier(parts_.type)) {
+    take(0, n, 0);
+    return expansion;
+  }
+  const ClassPair pair = pairs_of(parts_.n_classes())[static_cast<std::size_t>(machine)];
+  const auto first = parts_.n_support.begin();
+  const auto take_class = [&](index_t own, index_t other) {
+    const index_t begin = std::accumulate(first, first + own, index_t{0});
+    take(begin, begin + first[own], coef_row(own, other));
+  };
+  take_class(pair.first, pair.second);
+  take_class(pair.second, pair.first);
+  return expansion;
+}
+
+void KernelModel::decision_values(const MatrixView& X, std::span<const double> factors, double* out,
+                                  int threads, Control& control) const {
+  if (parts_.is_precomputed()) return given_values(X, out, threads, control);
+  std::call_once(packed_->once, [&] {
+    const MatrixView vectors = view_of(parts_.support_vectors);
+    packed_->decision = std::make_unique<Decision>(
+        is_classifier(parts_.type)
+            ? Decision(vectors, parts_.n_support, parts_.dual_coef, parts_.rho, parts_.kernel)
+            : Decision::one_vs_rest(vectors, parts_.dual_coef, parts_.rho, parts_.kernel));
+  });
+  packed_->decision->evaluate(X, factors, out, threads, control);
+}
+
+void KernelModel::given_values(const MatrixView& X, double* out, int threads,
+                               Control& control) const {
+  const index_t n_vectors = parts_.n_support_vectors(), n_machines = parts_.n_machines();
+  const bool is_whole = n_cols(X) == parts_.n_features;
+  require(!is_sparse(X) && (is_whole || n_cols(X) == n_vectors),
+          "X must be dense, the kernel values with all training samples or all support vectors");
+  std::vector<Expansion> machines;
+  const auto& numbers = std::get<DenseSamples<double>>(parts_.support_vectors).values;
+  for (index_t p = 0; p < n_machines; ++p) {
+    machines.push_back(expansion(p));
+    if (!is_whole) continue;
+    for (index_t& place : machines.back().places)
+      place = static_cast<index_t>(numbers[static_cast<std::size_t>(place)]) - 1;
+  }
+  std::visit(
+      [&](const auto& view) {
+        if constexpr (is_dense<std::decay_t<decltype(view)>>)
+          parallel_ranges(
+              view.rows, kGrain, thread_count(threads), [&](index_t begin, index_t end, int) {
+                for (index_t i = begin; i < end; ++i) {
+                  control.poll();
+                  for (index_t p = 0; p < n_machines; ++p) {
+                    const Expansion& machine = machines[static_cast<std::size_t>(p)];
+                    double sum = 0.0;
+                    for (std::size_t k = 0; k < machine.places.size(); ++k)
+                      sum += machine.beta[k] * static_cast<double>(view.row(i)[machine.places[k]]);
+                    out[i * n_machines + p] = sum - parts_.rho[static_cast<std::size_t>(p)];
+                  }
+                }
+              });
+      },
+      X);
+}
+
+std::vector<double> KernelModel::predictions(std::span<const double> values) const {
+  std::vector<double> predicted;
+  if (is_regression(parts_.type)) return {values.begin(), values.end()};
+  if (!is_classifier(parts_.type)) {
+    for (const double value : values) predicted.push_back(value >= 0.0 ? 1.0 : -1.0);
+    return predicted;
+  }
+  std::vector<index_t> classes;
+  if (parts_.prob_a.empty()) {
+    classes = vote_winners(values);
+  } else {
+    const std::vector<double> p = probabilities(values);
+    const auto n = parts_.n_classes();
+    for (auto row = p.begin(); row != p.end(); row += n)
+      classes.push_back(std::max_element(row, row + n) - row);
+  }
+  for (const index_t c : classes)
+    predicted.push_back(parts_.labels.empty() ? static_cast<double>(c)
+                                              : parts_.labels[static_cast<std::size_t>(c)]);
+  return predicted;
+}
+
+std::vector<index_t> KernelModel::vote_winners(std::span<const double> values) const {
+  return maxmargin::vote_winners(values, parts_.vote_order);
+}
+
+std::vector<double> KernelModel::class_scores(std::span<const double> values) const {
+  return maxmargin::class_scores(values, parts_.n_classes());
+}
+
+std::vector<double> KernelModel::probabilities(std::span<const double> values) const {
+  require(!parts_.prob_a.empty(), "the model has no sigmoids, which probabilities need");
+  return pair_probabilities(values, parts_.prob_a, parts_.prob_b, parts_.n_classes());
+}
+
+} // namespace maxmargin

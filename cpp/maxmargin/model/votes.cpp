@@ -1,0 +1,119 @@
+#include "maxmargin/model/votes.hpp"
+
+#include "maxmargin/base/error.hpp"
+#include "maxmargin/model/pair_layout.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace maxmargin {
+namespace {
+
+// A pair's probabilities stay this far from 0 and 1, as in LIBSVM.
+constexpr double kLeastProbability = 1e-7;
+
+// Calls visit(sample, values of its machines).
+template <class Visit>
+void for_samples(std::span<const double> values, std::size_t n_machines, const Visit& visit) {
+  require(n_machines > 0 && values.size() % n_machines == 0,
+          "values must hold one for every machine of every sample");
+  for (std::size_t i = 0; i < values.size() / n_machines; ++i)
+    visit(i, values.subspan(i * n_machines, n_machines));
+}
+
+double sigma(double x) { // 1 / (1 + exp(-x)) without overflow
+  const double small = std::exp(-std::abs(x));
+  return (x >= 0.0 ? 1.0 : small) / (1.0 + small);
+}
+
+// The p of one sample, from r by rows. With Q_ii = sum over j != i of r_ji^2 and Q_ij = -r_ji r_ij,
+// and a multiplier of the constraint, p solves Q p + b 1 = 0, 1'p = 1, so that it is in proportion
+// to the solution of (Q + 1 1') x = 1. That matrix is positive definite even where Q is singular,
+// as for r_ij = p_i / (p_i + p_j): no r is 0, so that the null space of Q holds positive vectors.
+void couple(std::span<const double> r, std::span<double> Q, std::span<double> p) {
+  const std::size_t n = p.size();
+  for (std::size_t i = 0; i < n; ++i) {
+    Q[i * n + i] = 1.0;
+    for (std::size_t j = 0; j < n; ++j) {
+      if (j == i) continue;
+      Q[i * n + i] += r[j * n + i] * r[j * n + i];
+      Q[i * n + j] = 1.0 - r[j * n + i] * r[i * n + j];
+    }
+  }
+  std::ranges::fill(p, 1.0);
+  for (std::size_t k = 0; k < n; ++k)
+    for (std::size_t i = k + 1; i < n; ++i) {
+      const double factor = Q[i * n + k] / Q[k * n + k];
+      for (std::size_t j = k; j < n; ++j) Q[i * n + j] -= factor * Q[k * n + j];
+      p[i] -= factor * p[k];
+    }
+  double sum = 0.0;
+  for (std::size_t k = n; k-- > 0;) {
+    for (std::size_t j = k + 1; j < n; ++j) p[k] -= Q[k * n + j] * p[j];
+    p[k] /= Q[k * n + k];
+  }
+  for (double& share : p) sum += share = std::max(share, 0.0);
+  for (double& share : p) share /= sum;
+}
+
+} // namespace
+
+std::vector<index_t> vote_winners(std::span<const double> values, std::span<const index_t> order) {
+  const std::vector<ClassPair> pairs = pairs_of(std::ssize(order));
+  std::vector<index_t> winners, votes(order.size());
+  for_samples(values, pairs.size(), [&](std::size_t, std::span<const double> of_sample) {
+    std::ranges::fill(votes, 0);
+    for (std::size_t p = 0; p < pairs.size(); ++p)
+      ++votes[static_cast<std::size_t>(of_sample[p] > 0.0 ? pairs[p].first : pairs[p].second)];
+    winners.push_back(*std::ranges::max_element(
+        order, {}, [&](index_t c) { return votes[static_cast<std::size_t>(c)]; }));
+  });
+  return winners;
+}
+
+std::vector<double> class_scores(std::span<const double> values, index_t n_classes) {
+  const std::vector<ClassPair> pairs = pairs_of(n_classes);
+  const auto n = static_cast<std::size_t>(n_classes);
+  std::vector<double> scores, votes(n), confidence(n);
+  for_samples(values, pairs.size(), [&](std::size_t, std::span<const double> of_sample) {
+    std::ranges::fill(votes, 0.0);
+    std::ranges::fill(confidence, 0.0);
+    for (std::size_t p = 0; p < pairs.size(); ++p) {
+      const auto i = static_cast<std::size_t>(pairs[p].first);
+      const auto j = static_cast<std::size_t>(pairs[p].second);
+      votes[of_sample[p] > 0.0 ? i : j] += 1.0;
+      confidence[i] += of_sample[p];
+      confidence[j] -= of_sample[p];
+    }
+    for (std::size_t c = 0; c < n; ++c)
+      scores.push_back(votes[c] + confidence[c] / (3.0 * (std::abs(confidence[c]) + 1.0)));
+  });
+  return scores;
+}
+
+std::vector<double> pair_probabilities(std::span<const double> values, std::span<const double> a,
+                                       std::span<const double> b, index_t n_classes) {
+  const std::vector<ClassPair> pairs = pairs_of(n_classes);
+  require(a.size() == pairs.size() && b.size() == pairs.size(),
+          "every pair of classes needs a sigmoid");
+  const auto n = static_cast<std::size_t>(n_classes);
+  std::vector<double> probabilities(values.size() / std::max<std::size_t>(pairs.size(), 1) * n);
+  std::vector<double> r(n * n), Q(n * n);
+  for_samples(values, pairs.size(), [&](std::size_t sample, std::span<const double> of_sample) {
+    for (std::size_t p = 0; p < pairs.size(); ++p) {
+      const auto i = static_cast<std::size_t>(pairs[p].first);
+      const auto j = static_cast<std::size_t>(pairs[p].second);
+      r[i * n + j] = std::clamp(sigma(-(a[p] * of_sample[p] + b[p])), kLeastProbability,
+                                1.0 - kLeastProbability);
+      r[j * n + i] = 1.0 - r[i * n + j];
+    }
+    const std::span<double> p = std::span(probabilities).subspan(sample * n, n);
+    if (n > 2)
+      couple(r, Q, p);
+    else
+      p[0] = r[1], p[1] = r[2];
+  });
+  return probabilities;
+}
+
+} // namespace maxmargin

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "maxmargin/base/types.hpp"
+
+#include <span>
+#include <vector>
+
+namespace maxmargin {
+
+// From the decision values of one machine for each pair of classes (model/pair_layout.hpp) to
+// classes. `values` holds those of one sample after the other. A value votes for the first class of
+// the pair where it is positive, and for the second otherwise, zero included.
+
+// By sample, the class with most votes; of several, that which comes first in `order`.
+std::vector<index_t> vote_winners(std::span<const double> values, std::span<const index_t> order);
+
+// For every sample and class, the votes plus the sum of confidences, squeezed into (-1/3, 1/3) so
+// that it breaks ties: scikit-learn's 'ovr' decision function.
+std::vector<double> class_scores(std::span<const double> values, index_t n_classes);
+
+// For every sample and class, the probability, from pairs' sigmoids 1 / (1 + exp(a f + b)). Those
+// of several classes are coupled: p minimises sum over i, j of (r_ji p_i - r_ij p_j)^2, sum p = 1,
+// r_ij being the probability of i in its pair with j (T.-F. Wu, C.-J. Lin, R. C. Weng, "Probability
+// estimates for multi-class classification by pairwise coupling", JMLR 5 (2004), Algorithm 2).
+std::vector<double> pair_probabilities(std::span<const double> values, std::span<const double> a,
+                                       std::span<const double> b, index_t n_classes);
+
+} // namespace maxmargin

@@ -1,0 +1,54 @@
+#pragma once
+
+#include "maxmargin/base/types.hpp"
+#include "maxmargin/optim/stop_reason.hpp"
+
+namespace maxmargin {
+
+// What was reached by one fit, by float64 kernel values. Where the solver worked on float32 ones,
+// the dual objective may show their rounding up to 1e-6 of it, and the primal objective up to a
+// tenth of the gap or of the hundredth part of tol sum alpha. Both are those that the formulation's
+// own file states; the dual one is minimised, in LIBSVM's sign and scale.
+struct Certificate {
+  double dual_objective = 0.0;
+  double primal_objective = 0.0; // at the model's rho
+  double kkt_violation = 0.0;
+  optim::StopReason stop_reason = optim::StopReason::converged;
+  index_t n_iter = 0;
+  index_t n_free = 0;    // samples whose beta is between its bounds
+  index_t n_bounded = 0; // samples whose beta is at one that is not 0
+  index_t kernel_rows = 0;
+  index_t kernel_values = 0; // what several machines share counts with the first of them
+  index_t cache_hits = 0;
+  index_t cache_misses = 0;
+  double seconds = 0.0;
+
+  // Calls visit(name, value) for every field.
+  template <class Visit> void for_each_field(const Visit& visit) const {
+    visit("dual_objective", dual_objective);
+    visit("primal_objective", primal_objective);
+    visit("kkt_violation", kkt_violation);
+    visit("stop_reason", optim::name_of(stop_reason));
+    visit("n_iter", n_iter);
+    visit("n_free", n_free);
+    visit("n_bounded", n_bounded);
+    visit("kernel_rows", kernel_rows);
+    visit("kernel_values", kernel_values);
+    visit("cache_hits", cache_hits);
+    visit("cache_misses", cache_misses);
+    visit("seconds", seconds);
+  }
+
+  // Takes the state that a further fit reached, and counts its work in.
+  void add(Certificate further) {
+    further.n_iter += n_iter;
+    further.kernel_rows += kernel_rows;
+    further.kernel_values += kernel_values;
+    further.cache_hits += cache_hits;
+    further.cache_misses += cache_misses;
+    further.seconds += seconds;
+    *this = further;
+  }
+};
+
+} // namespace maxmargin
