@@ -61,7 +61,7 @@ template <Real T> class BlockSmo {
         shrinker_(state_, kernel),
         working_set_(problem.size(), kernel.n_columns(), kernel.is_dear()),
         max_iter_(options.max_iter >= 0 ? options.max_iter : default_max_iter(problem.size())),
-        in_one_block_(state_.n <= kLargestOneBlock || kernel.stored() != nullptr) {
+        in_one_block_(state_.n <= kLargestOneBlock || stored() != nullptr) {
     if (exact != nullptr) refinement_.emplace(*exact);
   }
 
@@ -125,8 +125,7 @@ template <Real T> class BlockSmo {
                  .n_bounded = shrinker_.n_bounded_aside()};
     for (index_t t = 0; t < state_.n; ++t) {
       if (state_.beta[t] == 0.0) continue;
-      const bool is_free = state_.beta[t] > state_.lower[t] && state_.beta[t] < state_.upper[t];
-      ++(is_free ? now.n_free : now.n_bounded);
+      ++(state_.is_free(t) ? now.n_free : now.n_bounded);
     }
     return now;
   }
@@ -162,6 +161,7 @@ template <Real T> class BlockSmo {
   void add_changes(std::span<const char> is_free) {
     add_half_slopes();
     kernel_.add_rows(changed_, delta_, state_.gradient.data(), is_free);
+    state_.add_ridge(changed_, delta_);
     add_half_slopes();
   }
 
@@ -213,16 +213,26 @@ template <Real T> class BlockSmo {
     working_set_.forget();
   }
 
+  // The matrix of the problem where it stands in memory.
+  const T* stored() const { return problem_.ridge.empty() ? kernel_.stored() : nullptr; }
+
+  void fill_block(std::span<const index_t> rows) {
+    kernel_.square(rows, block_.own.data(), block_.stride);
+    if (state_.ridge.empty()) return;
+    for (index_t k = 0; k < block_.n; ++k)
+      block_.own[k * (block_.stride + 1)] += static_cast<T>(state_.ridge[rows[k]]);
+  }
+
   // All variables are one block, whose gradient is the whole gradient. Returns false when none
   // could move.
   bool solve_whole(Solution& solution) {
     const index_t n = state_.n;
     if (block_.n != n) {
-      if (kernel_.stored() != nullptr) {
-        block_.borrow(kernel_.stored(), n);
+      if (stored() != nullptr) {
+        block_.borrow(stored(), n);
       } else {
         block_.resize(n);
-        kernel_.square(identity_order(n), block_.own.data(), block_.stride);
+        fill_block(identity_order(n));
       }
       block_.groups = state_.groups;
       std::copy_n(state_.lower.data(), n, block_.lower.data());
@@ -290,7 +300,7 @@ template <Real T> class BlockSmo {
     block_.groups = slot_groups_;
     rows_ = slots_;
     std::ranges::replace(rows_, kPadding, index_t{0}); // any row serves as padding
-    kernel_.square(rows_, block_.own.data(), block_.stride);
+    fill_block(rows_);
     for (index_t k = 0; k < n; ++k) {
       const index_t t = slots_[k];
       block_.beta[k] = t < 0 ? 0.0 : state_.beta[t];

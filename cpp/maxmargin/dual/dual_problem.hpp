@@ -18,7 +18,7 @@ struct Group {
 
 // The quadratic program that every kernel SVM formulation is put into, in signed form:
 //
-//   minimise  1/2 beta' K beta + linear' beta
+//   minimise  1/2 beta' (K + diag(ridge)) beta + linear' beta
 //   subject to  lower_i <= beta_i <= upper_i,
 //               sum of beta_i over each group = the same sum of the start
 //
@@ -30,6 +30,7 @@ struct DualProblem {
   std::vector<double> linear;
   std::vector<double> lower;
   std::vector<double> upper;
+  std::vector<double> ridge; // empty: zero
   std::vector<double> start; // empty: zero
   index_t second_group = -1; // none
   // Whether the objective may have no least value, which is then looked for.
@@ -67,7 +68,7 @@ struct Interval {
 
 struct Solution {
   std::vector<double> beta;
-  std::vector<double> gradient;    // K beta + linear
+  std::vector<double> gradient;    // K beta + ridge beta + linear
   std::vector<Interval> intervals; // by group
   index_t n_iter = 0;              // pair steps
   optim::StopReason stop_reason = optim::StopReason::converged;

@@ -11,13 +11,6 @@ constexpr index_t kSpread = 32;      // and spread over all, to see the errors' 
 constexpr int kIdleRounds = 2;       // that did not halve the violation, after which to give up
 constexpr double kErrorMargin = 4.0; // times the largest error seen: what the others may have
 
-bool may_grow(const SolverState& state, index_t t) {
-  return state.beta[t] < state.upper[t];
-}
-bool may_fall(const SolverState& state, index_t t) {
-  return state.beta[t] > state.lower[t];
-}
-
 // The variables of the largest keys, no more than `count`.
 void append_largest(std::vector<std::pair<double, index_t>>& keys, std::size_t count,
                     std::vector<index_t>& variables) {
@@ -54,7 +47,7 @@ void Refinement::replace(const std::vector<index_t>& variables, SolverState& sta
   const std::vector<double> sums = exact_.evaluate(targets, rows_, coef_);
   for (std::size_t k = 0; k < targets.size(); ++k) {
     double& gradient = state.gradient[targets[k]];
-    const double exact = linear[targets[k]] + sums[k];
+    const double exact = linear[targets[k]] + (sums[k] + state.ridge_times_beta(targets[k]));
     largest_error_ = std::max(largest_error_, std::abs(exact - gradient));
     gradient = exact;
   }
@@ -66,9 +59,9 @@ void Refinement::find_true_ends(SolverState& state, const std::vector<double>& l
   for (const Group& group : state.groups) {
     std::vector<std::pair<double, index_t>> up, low;
     for (index_t t = group.begin; t < group.end; ++t) {
-      if (may_grow(state, t)) up.push_back({-state.gradient[t], t});
-      if (may_fall(state, t)) low.push_back({state.gradient[t], t});
-      if (may_grow(state, t) || may_fall(state, t)) movable.push_back(t);
+      if (state.may_grow(t)) up.push_back({-state.gradient[t], t});
+      if (state.may_fall(t)) low.push_back({state.gradient[t], t});
+      if (state.may_grow(t) || state.may_fall(t)) movable.push_back(t);
     }
     append_largest(up, kEnds, variables);
     append_largest(low, kEnds, variables);
@@ -89,15 +82,15 @@ void Refinement::append_possible_ends(const SolverState& state, const Group& gro
   double highest = -HUGE_VAL, lowest = HUGE_VAL; // among the exact ones
   for (index_t t = group.begin; t < group.end; ++t) {
     if (!is_exact_[t]) continue;
-    if (may_grow(state, t)) highest = std::max(highest, -state.gradient[t]);
-    if (may_fall(state, t)) lowest = std::min(lowest, -state.gradient[t]);
+    if (state.may_grow(t)) highest = std::max(highest, -state.gradient[t]);
+    if (state.may_fall(t)) lowest = std::min(lowest, -state.gradient[t]);
   }
   const double margin = kErrorMargin * largest_error_;
   for (index_t t = group.begin; t < group.end; ++t) {
     if (is_exact_[t]) continue;
     const double descent = -state.gradient[t];
-    if ((may_grow(state, t) && descent + margin > highest) ||
-        (may_fall(state, t) && descent - margin < lowest))
+    if ((state.may_grow(t) && descent + margin > highest) ||
+        (state.may_fall(t) && descent - margin < lowest))
       variables.push_back(t);
   }
 }
@@ -113,8 +106,8 @@ bool Refinement::prepare_to_go_on(SolverState& state, const std::vector<double>&
   for (std::size_t g = 0; g < state.groups.size(); ++g)
     for (index_t t = state.groups[g].begin; t < state.groups[g].end; ++t) {
       const double descent = -state.gradient[t];
-      if ((may_grow(state, t) && descent > ends[g].low - margin) ||
-          (may_fall(state, t) && descent < ends[g].up + margin))
+      if ((state.may_grow(t) && descent > ends[g].low - margin) ||
+          (state.may_fall(t) && descent < ends[g].up + margin))
         variables.push_back(t);
     }
   replace(variables, state, linear);

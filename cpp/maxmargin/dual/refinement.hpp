@@ -1,6 +1,6 @@
 #pragma once
 
-#include "maxmargin/dual/shrinking.hpp"
+#include "maxmargin/dual/solver_state.hpp"
 #include "maxmargin/kernel/exact_sums.hpp"
 
 #include <vector>

@@ -1,7 +1,5 @@
 #include "maxmargin/dual/shrinking.hpp"
 
-#include "maxmargin/simd/dispatch.hpp"
-
 #include <algorithm>
 
 namespace maxmargin::dual {
@@ -15,39 +13,6 @@ constexpr int kStrikes = 2;                // looks in a row that must find a va
 
 } // namespace
 
-SolverState::SolverState(index_t size)
-    : n(size), beta(AlignedBuffer<double>::zeros(size)),
-      gradient(AlignedBuffer<double>::zeros(size)), lower(AlignedBuffer<double>::zeros(size)),
-      upper(AlignedBuffer<double>::zeros(size)), groups{{0, size}} {}
-
-SolverState::SolverState(const DualProblem& problem)
-    : SolverState(round_up(problem.size(), kLane<double>)) {
-  std::copy(problem.start.begin(), problem.start.end(), beta.data());
-  std::copy(problem.linear.begin(), problem.linear.end(), gradient.data());
-  std::copy(problem.lower.begin(), problem.lower.end(), lower.data());
-  std::copy(problem.upper.begin(), problem.upper.end(), upper.data());
-  groups = problem.groups();
-  groups.back().end = n;
-}
-
-void SolverState::export_to(Solution& solution) const {
-  solution.beta.assign(beta.data(), beta.data() + n);
-  solution.gradient.assign(gradient.data(), gradient.data() + n);
-}
-
-Ends ends_of(const SolverState& state) {
-  Ends ends;
-  for (const Group& group : state.groups)
-    ends.push_back(simd::active_table().select_first(state.view(group)));
-  return ends;
-}
-
-double violation_of(const Ends& ends) {
-  double largest = -HUGE_VAL;
-  for (const simd::Violation& v : ends) largest = std::max(largest, v.up - v.low);
-  return largest;
-}
-
 template <Real T> void Shrinker<T>::find_kept(const Ends& ends) {
   strikes_.resize(static_cast<std::size_t>(state_.n), 0);
   kept_.clear();
@@ -57,8 +22,7 @@ template <Real T> void Shrinker<T>::find_kept(const Ends& ends) {
     const index_t begin = static_cast<index_t>(kept_.size());
     for (index_t t = state_.groups[g].begin; t < state_.groups[g].end; ++t) {
       const double descent = -state_.gradient[t];
-      const bool may_grow = state_.beta[t] < state_.upper[t];
-      const bool may_fall = state_.beta[t] > state_.lower[t];
+      const bool may_grow = state_.may_grow(t), may_fall = state_.may_fall(t);
       if (!may_grow && !may_fall) continue; // padding, which has no number in the full problem
       // It may only grow, and lies below all that would have to fall for it; or the mirror image.
       const bool is_settled =
@@ -85,6 +49,7 @@ template <Real T> bool Shrinker<T>::shrink(const Ends& ends, double tol) {
   SolverState active(kernel_.size());
   active.groups = kept_groups_;
   active.groups.back().end = active.n;
+  if (!state_.ridge.empty()) active.ridge.resize(static_cast<std::size_t>(active.n), 0.0);
   std::vector<index_t> active_numbers;
   const auto is_set = [](double beta) { return beta != 0.0; };
   n_bounded_aside_ += std::count_if(state_.beta.data(), state_.beta.data() + state_.n, is_set);
@@ -98,6 +63,7 @@ template <Real T> bool Shrinker<T>::shrink(const Ends& ends, double tol) {
     active.gradient[k] = state_.gradient[t];
     active.lower[k] = state_.lower[t];
     active.upper[k] = state_.upper[t];
+    if (!state_.ridge.empty()) active.ridge[k] = state_.ridge[t];
     active_numbers.push_back(is_shrunk() ? numbers_[t] : t);
   }
   if (is_shrunk()) {
@@ -133,6 +99,7 @@ template <Real T> void Shrinker<T>::unshrink() {
     }
   kernel_.restore();
   kernel_.add_rows(moved, delta, state_.gradient.data());
+  state_.add_ridge(moved, delta);
 }
 
 template class Shrinker<float>;

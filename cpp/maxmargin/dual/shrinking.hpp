@@ -1,36 +1,11 @@
 #pragma once
 
-#include "maxmargin/base/aligned_buffer.hpp"
-#include "maxmargin/dual/dual_problem.hpp"
+#include "maxmargin/dual/solver_state.hpp"
 #include "maxmargin/kernel/kernel_matrix.hpp"
-#include "maxmargin/simd/kernel_table.hpp"
 
 #include <vector>
 
 namespace maxmargin::dual {
-
-// The variables that the solver works on: all of them, or the active ones while shrunk.
-struct SolverState {
-  SolverState() = default;
-  explicit SolverState(index_t size); // all zero: no variable can move
-  explicit SolverState(const DualProblem& problem);
-
-  simd::PairView view(const Group& group) const {
-    return {beta.data() + group.begin, gradient.data() + group.begin, lower.data() + group.begin,
-            upper.data() + group.begin, group.end - group.begin};
-  }
-  void export_to(Solution& solution) const;
-
-  index_t n = 0;
-  AlignedBuffer<double> beta, gradient, lower, upper;
-  std::vector<Group> groups; // each begins on a line
-};
-
-// What select_first finds, by group.
-using Ends = std::vector<simd::Violation>;
-
-Ends ends_of(const SolverState& state);
-double violation_of(const Ends& ends);
 
 // Shrinking: variables at a bound where the optimality conditions hold them, twice in a row, are
 // set aside, and the solver and the kernel matrix go on with the rest in contiguous arrays.

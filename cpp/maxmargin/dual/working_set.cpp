@@ -57,8 +57,8 @@ void WorkingSet::add_violators_of(const SolverState& state, const Group& group,
       const index_t t = begin + places[k];
       const double descent = -state.gradient[t];
       if (is_chosen_[t]) continue;
-      if (descent > up_.threshold() && state.beta[t] < state.upper[t]) up_.take(descent, t);
-      if (-descent > low_.threshold() && state.beta[t] > state.lower[t]) low_.take(-descent, t);
+      if (descent > up_.threshold() && state.may_grow(t)) up_.take(descent, t);
+      if (-descent > low_.threshold() && state.may_fall(t)) low_.take(-descent, t);
     }
   }
   add(up_.finish());
@@ -68,7 +68,7 @@ void WorkingSet::add_violators_of(const SolverState& state, const Group& group,
 void WorkingSet::keep_free(const SolverState& state) {
   kept_.clear();
   for (const index_t t : set_)
-    if (state.beta[t] > state.lower[t] && state.beta[t] < state.upper[t]) kept_.push_back(t);
+    if (state.is_free(t)) kept_.push_back(t);
   const index_t n_free = static_cast<index_t>(kept_.size());
   if (2 * n_free > size_limit_ && size_limit_ >= usual_size_)
     size_limit_ = std::min(largest_size_, 2 * size_limit_);

@@ -35,12 +35,6 @@ std::vector<double> ExactSums::evaluate(std::span<const index_t> targets,
     }
     sums.insert(sums.end(), out.begin(), out.begin() + static_cast<index_t>(some_targets.size()));
   }
-  if (!ridge_.empty()) {
-    std::vector<double> coef_of(sample_of_.size(), 0.0);
-    for (std::size_t r = 0; r < rows.size(); ++r) coef_of[rows[r]] = coef[r];
-    for (std::size_t t = 0; t < targets.size(); ++t)
-      sums[t] += ridge_[targets[t]] * coef_of[targets[t]];
-  }
   return sums;
 }
 

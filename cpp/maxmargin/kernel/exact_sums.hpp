@@ -18,9 +18,6 @@ class ExactSums {
   ExactSums(const PackingPlan& plan, std::vector<index_t> sample_of, int threads, Control& control)
       : plan_(plan), sample_of_(std::move(sample_of)), threads_(threads), control_(control) {}
 
-  // Adds these numbers, one for every column, to the diagonal of K.
-  void set_ridge(std::vector<double> ridge) { ridge_ = std::move(ridge); }
-
   // sum_r coef[r] K(rows[r], targets[k]) for every k; all are columns, and every row is named once.
   std::vector<double> evaluate(std::span<const index_t> targets, std::span<const index_t> rows,
                                std::span<const double> coef);
@@ -33,7 +30,6 @@ class ExactSums {
 
   const PackingPlan& plan_;
   std::vector<index_t> sample_of_;
-  std::vector<double> ridge_; // empty: none
   int threads_;
   Control& control_;
   index_t values_computed_ = 0;

@@ -68,9 +68,6 @@ void KernelMatrix<T>::square(std::span<const index_t> rows, T* out, index_t stri
     this->rows().square(out, stride, threads_for(rows.size(), static_cast<index_t>(rows.size())),
                         control_);
   }
-  if (ridge().empty()) return;
-  for (std::size_t r = 0; r < rows.size(); ++r)
-    out[static_cast<index_t>(r) * (stride + 1)] += static_cast<T>(ridge()[rows[r]]);
 }
 
 // Rows that are kept lend their values; only those between the others are computed.
@@ -107,7 +104,7 @@ template <Real T>
 void KernelMatrix<T>::rectangle(std::span<const index_t> rows, std::span<const index_t> columns,
                                 T* out, index_t stride) {
   if (rows.empty() || columns.empty()) return;
-  require(!is_twofold() && ridge().empty(), "a rectangle of a plain matrix only");
+  require(!is_twofold(), "a rectangle of a single matrix only");
   values_of_rectangles_ += rows.size() * columns.size();
   this->rows().gather(rows);
   this->rows().rectangle(columns, out, stride,
@@ -122,13 +119,6 @@ template <Real T> std::size_t KernelMatrix<T>::rows_computed() const {
 template <Real T> index_t KernelMatrix<T>::values_computed() const {
   return all_->values_computed() + closed_values_ +
          (restricted_ ? restricted_->values_computed() : 0);
-}
-
-template <Real T> void KernelMatrix<T>::set_ridge(std::vector<double> ridge) {
-  if (ridge.empty()) return;
-  require(rows().stored_row(0) == nullptr, "a stored matrix takes no ridge");
-  all_ridge_ = std::move(ridge);
-  all_ridge_.resize(static_cast<std::size_t>(size()), 0.0);
 }
 
 template <Real T>
@@ -146,8 +136,6 @@ void KernelMatrix<T>::add_rows(std::span<const index_t> rows, std::span<const do
     add_twofold(rows, coef, out, will_return);
   else
     add_single(rows, coef, out, will_return);
-  if (ridge().empty()) return;
-  for (std::size_t k = 0; k < rows.size(); ++k) out[rows[k]] += coef[k] * ridge()[rows[k]];
 }
 
 // The sum over the single rows, added to both halves.
@@ -194,7 +182,7 @@ void KernelMatrix<T>::add_single(std::span<const index_t> rows, std::span<const 
 template <Real T>
 void KernelMatrix<T>::add_rows_to_each(std::span<const index_t> rows, std::span<const double> coef,
                                        double* out, index_t stride) {
-  require(!is_twofold() && ridge().empty(), "sums of the rows of a plain matrix only");
+  require(!is_twofold(), "sums of the rows of a single matrix only");
   const std::size_t n_sums = rows.empty() ? 0 : coef.size() / rows.size();
   if (n_sums == 1 || this->rows().stored_row(0) != nullptr) {
     for (std::size_t p = 0; p < n_sums; ++p)
@@ -347,14 +335,9 @@ void KernelMatrix<T>::add_piece(index_t n_columns, std::span<const index_t> rows
 }
 
 template <Real T> void KernelMatrix<T>::restrict_to(std::span<const index_t> columns) {
-  std::vector<double> kept_ridge;
-  if (!ridge().empty())
-    for (const index_t c : columns) kept_ridge.push_back(ridge()[c]);
   auto kept = rows().restricted(single(columns));
   close_restricted();
   restricted_ = std::move(kept);
-  if (!kept_ridge.empty()) kept_ridge.resize(static_cast<std::size_t>(n_columns()), 0.0);
-  restricted_ridge_ = std::move(kept_ridge);
   open_cache();
 }
 

@@ -39,10 +39,6 @@ template <Real T> class KernelMatrix {
   // must then depend on nothing that results may not depend on.
   void set_square_from_rows(bool may) { may_take_rows_ = may; }
 
-  // Adds these numbers, one for every column, to the diagonal (a squared loss does). Before any
-  // other call, and not to a matrix that stands in memory.
-  void set_ridge(std::vector<double> ridge);
-
   index_t size() const { return is_twofold() ? 2 * n_columns() : n_columns(); }
   // Those of which a row has values of its own.
   index_t n_columns() const { return rows().size(); }
@@ -62,7 +58,7 @@ template <Real T> class KernelMatrix {
   void square(std::span<const index_t> rows, T* out, index_t stride);
 
   // out[r * stride + c] = K(rows[r], columns[c]); stride >= columns.size() rounded up to a cache
-  // line. Of a single matrix without a ridge.
+  // line. Of a single matrix.
   void rectangle(std::span<const index_t> rows, std::span<const index_t> columns, T* out,
                  index_t stride);
 
@@ -75,8 +71,7 @@ template <Real T> class KernelMatrix {
   void expect_rows(std::size_t n_rows) const { wake_threads(threads_for(n_rows, n_columns())); }
 
   // The same for n_outputs sums of the rows, each of which is looked up or computed once for all:
-  // out[p * stride + c] += sum_r coef[p * rows.size() + r] K(rows[r], c). Of a single matrix
-  // without a ridge.
+  // out[p * stride + c] += sum_r coef[p * rows.size() + r] K(rows[r], c). Of a single matrix.
   void add_rows_to_each(std::span<const index_t> rows, std::span<const double> coef, double* out,
                         index_t stride);
 
@@ -101,7 +96,6 @@ template <Real T> class KernelMatrix {
 
   KernelRows<T>& rows() const { return restricted_ ? *restricted_ : *all_; }
   bool is_twofold() const { return fold_ == Fold::twofold && !restricted_; }
-  const std::vector<double>& ridge() const { return restricted_ ? restricted_ridge_ : all_ridge_; }
   std::vector<index_t> single(std::span<const index_t> columns) const;
   void open_cache();
   void close_restricted();
@@ -122,8 +116,6 @@ template <Real T> class KernelMatrix {
   std::unique_ptr<KernelRows<T>> all_;
   std::unique_ptr<KernelRows<T>> restricted_;
   Fold fold_;
-  std::vector<double> all_ridge_; // empty: none
-  std::vector<double> restricted_ridge_;
   std::size_t cache_bytes_;
   int threads_;
   Control& control_;

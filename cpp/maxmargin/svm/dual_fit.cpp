@@ -45,13 +45,11 @@ std::vector<index_t> segments_of(const KernelSource& source, bool is_twofold) {
 DualFit::DualFit(const Formulation& formulation, dual::DualProblem problem,
                  const KernelSource& source, const dual::SolverOptions& options, Control& control)
     : formulation_(formulation), problem_(std::move(problem)), options_(options), control_(control),
-      ridge_(ridge_of(formulation)),
       exact_(source.samples.exact_sums(segments_of(source, formulation.is_twofold()),
                                        source.options.threads)),
       begin_(control.seconds()), value_error_(source.options.float32_error),
       is_narrow_(source.options.in_float32),
       sum_(std::accumulate(problem_.start.begin(), problem_.start.end(), 0.0)) {
-  exact_.set_ridge(ridge_);
   if (is_narrow_) {
     try {
       solve_in<float>(source);
@@ -68,7 +66,6 @@ template <Real T> void DualFit::solve_in(const KernelSource& source) {
   KernelMatrix<T> matrix(kernel_rows<T>(source), source.options.cache_bytes, source.options.threads,
                          control_, formulation_.is_twofold() ? Fold::twofold : Fold::single);
   matrix.set_square_from_rows(source.options.is_only_machine);
-  matrix.set_ridge(ridge_);
   dual::SolverOptions left = options_;
   if (left.max_iter >= 0) left.max_iter -= certificate_.n_iter;
   try {
@@ -110,8 +107,11 @@ Offset DualFit::offset() const {
 
 double DualFit::kernel_sum(index_t variable) const {
   const double with_ridge = solution_.gradient[variable] - problem_.linear[variable];
-  if (ridge_.empty()) return with_ridge;
-  return with_ridge - ridge_[variable] * solution_.beta[variable];
+  return with_ridge - ridge_times_beta(variable);
+}
+
+double DualFit::ridge_times_beta(index_t variable) const {
+  return problem_.ridge.empty() ? 0.0 : problem_.ridge[variable] * solution_.beta[variable];
 }
 
 Objectives DualFit::objectives_at(const Offset& offset) const {
@@ -130,7 +130,7 @@ Objectives DualFit::objectives_at(const Offset& offset) const {
     o.quadratic += beta * sum;
     product += f.target_of(i) * beta;
     losses += f.loss_of(i, sum - offset.rho, offset.width);
-    if (!ridge_.empty()) ridge += ridge_[i] * beta * beta;
+    ridge += ridge_times_beta(i) * beta;
     o.square += beta * beta;
     if (beta != 0.0) o.slopes += slope * slope;
     o.magnitude += std::abs(first) + std::abs(second);
@@ -210,7 +210,8 @@ double DualFit::value_scale() {
   for (std::size_t k = 0; k < n; ++k) {
     const index_t row[] = {support[k * support.size() / n]};
     const double one[] = {1.0};
-    largest = std::max(largest, std::abs(exact_.evaluate(row, row, one).front()));
+    const double ridge = problem_.ridge.empty() ? 0.0 : problem_.ridge[row[0]];
+    largest = std::max(largest, std::abs(exact_.evaluate(row, row, one).front() + ridge));
   }
   return largest;
 }
@@ -235,7 +236,7 @@ void DualFit::refine_gradient() {
     }
   const std::vector<double> sums = exact_.evaluate(rows, rows, coef);
   for (std::size_t k = 0; k < rows.size(); ++k)
-    solution_.gradient[rows[k]] = problem_.linear[rows[k]] + sums[k];
+    solution_.gradient[rows[k]] = problem_.linear[rows[k]] + (sums[k] + ridge_times_beta(rows[k]));
 }
 
 Machine train(const Formulation& formulation, const KernelSource& source,

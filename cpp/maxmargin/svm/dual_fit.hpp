@@ -57,8 +57,8 @@ class DualFit {
   void count_support();
   void check_constraint_drift();
   std::vector<double> multipliers() const;
-  // (K beta)_i of a variable, without what the ridge adds.
-  double kernel_sum(index_t variable) const;
+  double ridge_times_beta(index_t variable) const;
+  double kernel_sum(index_t variable) const; // (K beta)_i
   bool are_accurate(const Objectives& objectives) const;
   void refine_gradient();
 
@@ -66,7 +66,6 @@ class DualFit {
   dual::DualProblem problem_;
   const dual::SolverOptions& options_;
   Control& control_;
-  std::vector<double> ridge_;
   ExactSums exact_;
   dual::Solution solution_;
   Certificate certificate_;

@@ -74,6 +74,7 @@ dual::DualProblem dual_of(const Formulation& f) {
     problem.linear.push_back((f.has_free_width() ? 0.0 : sign * f.width) - target);
     problem.lower.push_back(sign > 0 ? 0.0 : -bound);
     problem.upper.push_back(sign > 0 ? bound : 0.0);
+    if (f.loss == Loss::squared_hinge) problem.ridge.push_back(C[v] > 0.0 ? 0.5 / C[v] : 0.0);
   }
   if (f.sum == 0.0) return problem;
   const std::vector<dual::Group> groups = problem.groups();
@@ -84,13 +85,6 @@ dual::DualProblem dual_of(const Formulation& f) {
     problem.start.insert(problem.start.end(), start.begin(), start.end());
   }
   return problem;
-}
-
-std::vector<double> ridge_of(const Formulation& f) {
-  std::vector<double> ridge;
-  if (f.loss == Loss::squared_hinge)
-    for (const double c : f.C) ridge.push_back(c > 0.0 ? 0.5 / c : 0.0);
-  return ridge;
 }
 
 std::vector<double> greedy_start(std::span<const double> C, double sum, double sign) {

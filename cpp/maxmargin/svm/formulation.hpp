@@ -85,9 +85,6 @@ Formulation one_class(std::span<const double> C, double sum);
 
 dual::DualProblem dual_of(const Formulation& formulation);
 
-// What the formulation adds to the diagonal of K, by column; empty: nothing.
-std::vector<double> ridge_of(const Formulation& formulation);
-
 // Coefficients up to the bounds C that sum up to `sum`, the first ones at their bounds and the last
 // zero (LIBSVM's start), times `sign`. No more than the bounds allow. What rounding leaves of the
 // sum is nothing.
