@@ -40,22 +40,15 @@ py::tuple dense_block(const simd::KernelTable& target, const MatrixView& A, cons
   const simd::Pairing pairing = pairing_of(kernel);
   const PackedDense<T> queries(A, identity_order(n_rows(A)), scaling, pairing, table, 1);
   const PackedDense<T> columns(B, identity_order(n_rows(B)), scaling, pairing, table, 1);
-  std::vector<const T*> query_panels, panels;
-  for (index_t p = 0; p < queries.n_panels(); ++p) query_panels.push_back(queries.panel(p));
-  for (index_t p = 0; p < columns.n_panels(); ++p) panels.push_back(columns.panel(p));
+  const std::vector<const T*> panels = columns.panels();
   DenseQueries<T> gathered;
-  gathered.gather(query_panels, n_cols(A), identity_order(n_rows(A)), table.tile_rows);
+  gathered.gather(queries.panels(), n_cols(A), identity_order(n_rows(A)), table.tile_rows);
   const index_t stride = row_stride<T>(n_rows(B));
   std::vector<T> values(static_cast<std::size_t>(n_rows(A) * stride));
   std::vector<T*> out;
   for (index_t r = 0; r < n_rows(A); ++r) out.push_back(values.data() + r * stride);
   simd::DenseBlock<T> block;
-  block.queries = gathered.values_from(0);
-  block.query_half_norms = gathered.half_norms_from(0);
-  block.n_queries = n_rows(A);
-  block.depth = n_cols(A);
-  block.panels = panels.data();
-  block.n_panels = columns.n_panels();
+  gathered.describe(0, n_rows(A), panels, block);
   const simd::Epilogue<T> epilogue = epilogue_of<T>(kernel, scaling);
   block.epilogue = &epilogue;
   const SampleFactors<T> query_factors(factors, n_factors(kernel), n_rows(A),

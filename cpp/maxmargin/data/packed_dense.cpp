@@ -54,6 +54,12 @@ PackedDense<T>::PackedDense(std::span<const T* const> panels, index_t depth,
 }
 
 // Calls fill(row, place in its tile, height of the tile, half norm) for every row.
+template <Real T> std::vector<const T*> PackedDense<T>::panels() const {
+  std::vector<const T*> panels;
+  for (index_t p = 0; p < n_panels(); ++p) panels.push_back(panel(p));
+  return panels;
+}
+
 template <Real T>
 template <class Fill>
 void DenseQueries<T>::fill_tiles(index_t n_rows, index_t depth, index_t tile_rows,
@@ -92,6 +98,17 @@ void DenseQueries<T>::take_rows(std::span<const T* const> rows, index_t depth, i
              [&](index_t row, T* to, index_t height, T&) {
                for (index_t k = 0; k < depth; ++k) to[k * height] = rows[row][k];
              });
+}
+
+template <Real T>
+void DenseQueries<T>::describe(index_t first, index_t n, std::span<const T* const> panels,
+                               simd::DenseBlock<T>& block) const {
+  block.queries = values_.data() + first * depth_;
+  block.query_half_norms = half_norms_.data() + first;
+  block.n_queries = n;
+  block.depth = depth_;
+  block.panels = panels.data();
+  block.n_panels = static_cast<index_t>(panels.size());
 }
 
 template class PackedDense<float>;

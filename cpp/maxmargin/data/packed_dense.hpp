@@ -28,6 +28,7 @@ template <Real T> class PackedDense {
   index_t depth() const { return depth_; }
   index_t n_panels() const { return (rows_ + kLane<T> - 1) / kLane<T>; }
   const T* panel(index_t p) const { return data_.data() + p * panel_size(depth_); }
+  std::vector<const T*> panels() const;
 
   static index_t panel_size(index_t depth) { return (depth + 1) * kLane<T>; }
 
@@ -47,9 +48,11 @@ template <Real T> class DenseQueries {
   void take_rows(std::span<const T* const> rows, index_t depth, index_t tile_rows);
 
   index_t rows() const { return rows_; }
-  // Tiles start at multiples of tile_rows.
-  const T* values_from(index_t row) const { return values_.data() + row * depth_; }
-  const T* half_norms_from(index_t row) const { return half_norms_.data() + row; }
+
+  // Fills in the query side of the block, n queries from `first` on, a multiple of tile_rows, and
+  // the panels that they meet.
+  void describe(index_t first, index_t n, std::span<const T* const> panels,
+                simd::DenseBlock<T>& block) const;
 
  private:
   template <class Fill>

@@ -45,7 +45,7 @@ CrossKernel::CrossKernel(const MatrixView& others, std::span<const index_t> colu
     tail_index_.build(csr_, sparse_columns_);
   } else {
     dense_ = PackedDense<T>(others, columns, scaling_, epilogue_.pairing, table_, 1);
-    for (index_t p = 0; p < dense_.n_panels(); ++p) panels_.push_back(dense_.panel(p));
+    panels_ = dense_.panels();
   }
 }
 
@@ -85,9 +85,7 @@ void CrossKernel::pack(const MatrixView& X, std::span<const double> factors, ind
     return;
   }
   const PackedDense<T> queries(X, rows, scaling_, epilogue_.pairing, table_, 1);
-  std::vector<const T*> panels;
-  for (index_t p = 0; p < queries.n_panels(); ++p) panels.push_back(queries.panel(p));
-  work.dense.gather(panels, n_features_, numbers, table_.tile_rows);
+  work.dense.gather(queries.panels(), n_features_, numbers, table_.tile_rows);
 }
 
 void CrossKernel::evaluate(index_t n, index_t begin, index_t end, T* const* out,
@@ -104,12 +102,8 @@ void CrossKernel::evaluate(index_t n, index_t begin, index_t end, T* const* out,
     return;
   }
   simd::DenseBlock<T> b;
-  b.queries = work.dense.values_from(0);
-  b.query_half_norms = work.dense.half_norms_from(0);
-  b.n_queries = n;
-  b.depth = n_features_;
-  b.panels = panels_.data() + begin / kLane<T>;
-  b.n_panels = (end - begin) / kLane<T>;
+  work.dense.describe(0, n, std::span(panels_).subspan(begin / kLane<T>, (end - begin) / kLane<T>),
+                      b);
   b.epilogue = &epilogue_;
   b.query_factors = work.factors.from(0);
   b.column_factors = factors_.from(begin);

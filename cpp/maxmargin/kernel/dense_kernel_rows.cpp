@@ -15,12 +15,6 @@ namespace {
 constexpr index_t kQueryBytes = 256 * 1024;
 constexpr index_t kPanelsPerChunk = 16;
 
-template <Real T> std::vector<const T*> panels_of(const PackedDense<T>& packed) {
-  std::vector<const T*> panels;
-  for (index_t p = 0; p < packed.n_panels(); ++p) panels.push_back(packed.panel(p));
-  return panels;
-}
-
 } // namespace
 
 template <Real T>
@@ -38,7 +32,7 @@ DenseKernelRows<T>::DenseKernelRows(std::vector<const T*> panels, index_t depth,
 template <Real T>
 DenseKernelRows<T>::DenseKernelRows(PackedDense<T> packed, const simd::Epilogue<T>& epilogue,
                                     SampleFactors<T> factors)
-    : DenseKernelRows(panels_of(packed), packed.depth(), epilogue, std::move(factors)) {
+    : DenseKernelRows(packed.panels(), packed.depth(), epilogue, std::move(factors)) {
   owned_ = std::move(packed);
 }
 
@@ -68,7 +62,7 @@ void DenseKernelRows<T>::evaluate(index_t first, index_t n, index_t begin, index
 template <Real T>
 void DenseKernelRows<T>::square(T* out, index_t stride, int threads, Control& control) {
   const PackedDense<T> columns(panels_, depth_, rows_);
-  const std::vector<const T*> panels = panels_of(columns);
+  const std::vector<const T*> panels = columns.panels();
   const auto evaluate_from = [&](index_t first, index_t n, index_t begin, T* const* rows, int) {
     table_.dense_block(block(first, n, std::span(panels).subspan(begin / kLane<T>),
                              query_factors_.from(begin), rows));
@@ -80,7 +74,7 @@ template <Real T>
 void DenseKernelRows<T>::rectangle(std::span<const index_t> columns, T* out, index_t stride,
                                    int threads, Control& control) {
   const PackedDense<T> packed(panels_, depth_, columns);
-  const std::vector<const T*> panels = panels_of(packed);
+  const std::vector<const T*> panels = packed.panels();
   const SampleFactors<T> factors = factors_.selected(columns);
   const auto evaluate = [&](index_t first, index_t n, T* const* rows, int) {
     table_.dense_block(block(first, n, panels, factors.from(0), rows));
@@ -100,12 +94,7 @@ simd::DenseBlock<T> DenseKernelRows<T>::block(index_t first, index_t n,
                                               std::span<const T* const> panels,
                                               simd::Factors<T> factors, T* const* out) {
   simd::DenseBlock<T> b;
-  b.queries = queries_.values_from(first);
-  b.query_half_norms = queries_.half_norms_from(first);
-  b.n_queries = n;
-  b.depth = depth_;
-  b.panels = panels.data();
-  b.n_panels = static_cast<index_t>(panels.size());
+  queries_.describe(first, n, panels, b);
   b.epilogue = &epilogue_;
   b.query_factors = query_factors_.from(first);
   b.column_factors = factors;

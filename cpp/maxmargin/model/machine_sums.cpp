@@ -84,18 +84,12 @@ void MachineSums::add_block(const OfClass& c, std::span<const T* const> values, 
   const index_t stride = c.coef.n_panels() * kLane<T>;
   work.queries.take_rows(values, depth, table_.tile_rows);
   work.products.resize_discard(n * stride);
-  std::vector<const T*> panels;
-  for (index_t p = 0; p < c.coef.n_panels(); ++p)
-    panels.push_back(c.coef.panel(p) + (from - c.begin) * kLane<T>);
+  std::vector<const T*> panels = c.coef.panels();
+  for (const T*& panel : panels) panel += (from - c.begin) * kLane<T>;
   std::vector<T*> rows;
   for (index_t r = 0; r < n; ++r) rows.push_back(work.products.data() + r * stride);
   simd::DenseBlock<T> block;
-  block.queries = work.queries.values_from(0);
-  block.query_half_norms = work.queries.half_norms_from(0);
-  block.n_queries = n;
-  block.depth = depth;
-  block.panels = panels.data();
-  block.n_panels = c.coef.n_panels();
+  work.queries.describe(0, n, panels, block);
   block.out = rows.data();
   table_.dense_block(block);
   for (index_t r = 0; r < n; ++r)

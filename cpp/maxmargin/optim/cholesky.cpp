@@ -73,8 +73,7 @@ void Cholesky::update_trailing(index_t first, index_t size, int threads) {
   const PackedDense<double> packed(DenseView<double>{block.data(), n_rows, size},
                                    identity_order(n_rows), Scaling{}, simd::Pairing::multiply,
                                    table(), 1);
-  std::vector<const double*> panels;
-  for (index_t p = 0; p < packed.n_panels(); ++p) panels.push_back(packed.panel(p));
+  const std::vector<const double*> panels = packed.panels();
   DenseQueries<double> queries;
   queries.gather(panels, size, identity_order(n_rows), table().tile_rows);
 
@@ -89,16 +88,13 @@ void Cholesky::update_trailing(index_t first, index_t size, int threads) {
     products.resize_discard(chunk * width);
     std::vector<double*> out;
     for (index_t r = 0; r < chunk; ++r) out.push_back(products.data() + r * width);
+    const index_t n = std::min(chunk, n_rows - row);
+    const index_t to_diagonal = round_up(row + n, kLane<double>) / kLane<double>;
     simd::DenseBlock<double> b;
-    b.queries = queries.values_from(row);
-    b.query_half_norms = queries.half_norms_from(row);
-    b.n_queries = std::min(chunk, n_rows - row);
-    b.depth = size;
-    b.panels = panels.data();
-    b.n_panels = round_up(row + b.n_queries, kLane<double>) / kLane<double>; // up to the diagonal
+    queries.describe(row, n, std::span(panels).first(to_diagonal), b);
     b.out = out.data();
     table().dense_block(b);
-    for (index_t r = 0; r < b.n_queries; ++r)
+    for (index_t r = 0; r < n; ++r)
       table().axpy(-1.0, out[r], &at(begin + row + r, begin), row + r + 1);
   });
 }
