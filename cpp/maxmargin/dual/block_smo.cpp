@@ -19,14 +19,14 @@
 namespace maxmargin::dual {
 namespace {
 
-// The inner problem is solved to this share of the outer violation: less wastes kernel rows, more
-// wastes steps on a block that the next one changes. In large blocks steps cost more than the rows
-// of cheap kernel values.
+// The inner problem is solved to this share of the outer violation: a larger share wastes kernel
+// rows, a smaller one wastes steps on a block that the next one changes. In large blocks steps cost
+// more than the rows of cheap kernel values.
 constexpr double kInnerShare = 0.1;
 constexpr double kInnerShareOfLarge = 0.3;
 constexpr index_t kLargeBlock = 1024;
 
-// Where the true violation turned out to be too large, the solver aims at a part of the tolerance.
+// Where the true violation is larger than the tolerance after all, the solver aims at less than it.
 constexpr double kAimOfRefined = 0.7;
 
 // Up to this many variables, all are one block: its kernel matrix costs less than choosing. So are
@@ -51,7 +51,7 @@ constexpr index_t kPatientStepsPerVariable = 20;
 // distances between samples by the square root of this.
 constexpr double kInseparable = 1e13;
 
-constexpr index_t kStepsBetweenLooks = 1 << 15; // pair steps from one look at the clock to the next
+constexpr index_t kStepsBetweenClocks = 1 << 15; // pair steps between two readings of the clock
 
 template <Real T> class BlockSmo {
  public:
@@ -59,7 +59,7 @@ template <Real T> class BlockSmo {
            Control& control, ExactSums* exact)
       : problem_(problem), kernel_(kernel), options_(options), control_(control), state_(problem),
         shrinker_(state_, kernel),
-        working_set_(problem.size(), kernel.n_columns(), kernel.is_dear()),
+        working_set_(problem.size(), kernel.n_columns(), kernel.has_expensive_values()),
         max_iter_(options.max_iter >= 0 ? options.max_iter : default_max_iter(problem.size())),
         in_one_block_(state_.n <= kLargestOneBlock || stored() != nullptr) {
     if (exact != nullptr) refinement_.emplace(*exact);
@@ -70,7 +70,7 @@ template <Real T> class BlockSmo {
     add_start();
     Ends ends = checked_ends();
     for (;;) {
-      if (makes_no_progress(violation_of(ends), solution.n_iter)) {
+      if (has_stagnated(violation_of(ends), solution.n_iter)) {
         solution.stop_reason = optim::StopReason::imprecise;
         break;
       }
@@ -93,7 +93,7 @@ template <Real T> class BlockSmo {
       if (!has_moved && !is_unbounded_ && !limit_reached(solution)) {
         if (!shrinker_.is_shrunk()) {
           solution.stop_reason =
-              is_narrow() ? optim::StopReason::imprecise : optim::StopReason::stalled;
+              is_float32() ? optim::StopReason::imprecise : optim::StopReason::stalled;
           break;
         }
         unshrink(); // the others may still move
@@ -171,19 +171,19 @@ template <Real T> class BlockSmo {
       objective_ += 0.5 * delta_[k] * state_.gradient[changed_[k]];
   }
 
-  static constexpr bool is_narrow() { return std::is_same_v<T, float>; }
+  static constexpr bool is_float32() { return std::is_same_v<T, float>; }
 
   // Whether the gradient may be off by more than the tolerance bears: by the rounding of float32
   // values, or by that of many updates with large float64 ones.
   bool needs_refinement() const {
     constexpr double rounding = std::numeric_limits<double>::epsilon() / 2.0;
     return refinement_ &&
-           (is_narrow() || rounding * travel_ * largest_value_ > kDriftShare * options_.tol);
+           (is_float32() || rounding * total_step_ * largest_value_ > kDriftShare * options_.tol);
   }
 
   // Whether the violation has stayed for very long at what the rounding of float32 values makes.
-  bool makes_no_progress(double violation, index_t n_iter) {
-    if (!is_narrow()) return false;
+  bool has_stagnated(double violation, index_t n_iter) {
+    if (!is_float32()) return false;
     if (violation < 0.5 * halved_violation_) {
       halved_violation_ = violation;
       halved_at_ = n_iter;
@@ -200,7 +200,7 @@ template <Real T> class BlockSmo {
     if (violation_of(ends) < options_.tol) return true;
     if (!refinement_->prepare_to_go_on(state_, problem_.linear, violation_of(ends))) {
       solution.stop_reason =
-          is_narrow() ? optim::StopReason::imprecise : optim::StopReason::stalled;
+          is_float32() ? optim::StopReason::imprecise : optim::StopReason::stalled;
       return true;
     }
     ends = checked_ends();
@@ -241,9 +241,9 @@ template <Real T> class BlockSmo {
     }
     std::copy_n(state_.beta.data(), n, block_.beta.data());
     std::copy_n(state_.gradient.data(), n, block_.gradient.data());
-    const double before = block_.travel;
+    const double before = block_.total_step;
     solve_inner(aim_, solution);
-    travel_ += block_.travel - before;
+    total_step_ += block_.total_step - before;
     if (std::equal(state_.beta.data(), state_.beta.data() + n, block_.beta.data())) return false;
     for (index_t t = 0; t < n; ++t)
       objective_ +=
@@ -263,8 +263,9 @@ template <Real T> class BlockSmo {
     }
   }
 
-  // Whether the coefficients of the block have grown beyond all measure, where nothing bounds them.
-  bool has_run_away() const {
+  // Whether the objective has no lower bound: a direction of unbounded descent was found, or the
+  // coefficients are larger than those of any separable classes.
+  bool is_unbounded_below() const {
     if (block_.is_unbounded) return true;
     if (!problem_.may_be_unbounded) return false;
     double sum = 0.0, widest = 0.0;
@@ -309,8 +310,8 @@ template <Real T> class BlockSmo {
       block_.upper[k] = t < 0 ? 0.0 : state_.upper[t];
     }
     set_diagonal();
-    const bool has_dear_steps = n > kLargeBlock && !kernel_.is_dear();
-    const double share = has_dear_steps ? kInnerShareOfLarge : kInnerShare;
+    const bool has_expensive_steps = n > kLargeBlock && !kernel_.has_expensive_values();
+    const double share = has_expensive_steps ? kInnerShareOfLarge : kInnerShare;
     const double inner_tol = std::max(share * outer_violation, 0.5 * aim_);
     // Threads wake up while the pair steps go on, where these take about as long.
     if (seconds_of_steps_ < kSecondsOfWakeUp) kernel_.expect_rows(slots_.size());
@@ -327,7 +328,7 @@ template <Real T> class BlockSmo {
       if (delta == 0.0) continue;
       changed_.push_back(t);
       delta_.push_back(delta);
-      travel_ += std::abs(delta);
+      total_step_ += std::abs(delta);
       // A variable that came to rest at a bound seldom moves again; a free one does.
       is_free_.push_back(block_.beta[k] > block_.lower[k] && block_.beta[k] < block_.upper[k]);
       state_.beta[t] = block_.beta[k];
@@ -342,12 +343,12 @@ template <Real T> class BlockSmo {
     bool may_use_newton = true;
     index_t steps = 0, patience = patience_of_pairs();
     while (control_.seconds() <= options_.time_limit) {
-      const index_t left = std::min(max_iter_ - solution.n_iter, kStepsBetweenLooks);
+      const index_t left = std::min(max_iter_ - solution.n_iter, kStepsBetweenClocks);
       const index_t most = may_use_newton ? std::min(left, patience - steps) : left;
       const index_t done = solve_block(block_, tol, most, control_);
       solution.n_iter += done;
       steps += done;
-      is_unbounded_ = has_run_away();
+      is_unbounded_ = is_unbounded_below();
       if (is_unbounded_ || done < most || solution.n_iter >= max_iter_) return;
       control_.poll();
       if (!may_use_newton || steps < patience) continue;
@@ -382,8 +383,8 @@ template <Real T> class BlockSmo {
   index_t max_iter_;
   bool in_one_block_;
   bool is_unbounded_ = false;
-  double objective_ = 0.0; // but for the rounding of kernel values
-  double travel_ = 0.0;    // sum of |change| of all variables
+  double objective_ = 0.0;  // but for the rounding of kernel values
+  double total_step_ = 0.0; // sum of |change| of all variables
   double largest_value_ = 0.0;
   double seconds_of_steps_ = 0.0; // on the last block
   double halved_violation_ = HUGE_VAL;

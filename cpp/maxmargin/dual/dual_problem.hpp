@@ -33,7 +33,7 @@ struct DualProblem {
   std::vector<double> ridge; // empty: zero
   std::vector<double> start; // empty: zero
   index_t second_group = -1; // none
-  // Whether the objective may have no least value, which is then looked for.
+  // Whether the objective may have no lower bound: the solver then tests for that.
   bool may_be_unbounded = false;
 
   index_t size() const { return static_cast<index_t>(linear.size()); }
@@ -43,9 +43,8 @@ struct DualProblem {
   }
 };
 
-// A variable so near to a bound, as a share of the largest variables, is there but for the rounding
-// of the sums that took it there.
-inline constexpr double kDust = 64 * std::numeric_limits<double>::epsilon();
+// A variable within this share of the largest |beta| of a bound is at the bound, up to rounding.
+inline constexpr double kBoundTolerance = 64 * std::numeric_limits<double>::epsilon();
 
 struct SolverOptions {
   double tol = 1e-3;
@@ -54,7 +53,7 @@ struct SolverOptions {
   double time_limit = std::numeric_limits<double>::infinity(); // seconds
 };
 
-// LIBSVM's cap: no input runs for ever.
+// LIBSVM's limit where the caller sets none.
 constexpr index_t default_max_iter(index_t n) {
   return n > 100000 ? 100 * n : 10000000;
 }
@@ -72,7 +71,7 @@ struct Solution {
   std::vector<Interval> intervals; // by group
   index_t n_iter = 0;              // pair steps
   optim::StopReason stop_reason = optim::StopReason::converged;
-  bool is_inexact = false; // the gradient, but for the ends of the intervals
+  bool is_inexact = false; // the gradient, except at the ends of the intervals
 
   double kkt_violation() const {
     double largest = 0.0;

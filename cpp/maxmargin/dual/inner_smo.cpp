@@ -11,7 +11,7 @@ namespace {
 // A curvature of no more than this share of the two diagonal elements is rounding.
 constexpr double kFlat = 1e-14;
 
-constexpr index_t kPollInterval = 4096; // pair steps between two looks at the caller's wishes
+constexpr index_t kPollInterval = 4096; // pair steps between two polls of the caller
 
 } // namespace
 
@@ -19,7 +19,7 @@ void BlockVariables::resize(index_t size) {
   n = size;
   groups.assign(1, {0, size});
   is_unbounded = false;
-  travel = 0.0;
+  total_step = 0.0;
   const index_t padded = round_up(size, kLane<float>);
   for (auto* array : {&beta, &gradient, &lower, &upper}) {
     array->resize_discard(padded);
@@ -110,20 +110,20 @@ index_t solve_block(BlockProblem<T>& block, double tol, index_t max_iter, Contro
     const double room_i = block.upper[i] - beta[i], room_j = beta[j] - block.lower[j];
     if (std::isinf(room_i) && std::isinf(room_j)) {
       // Elsewhere than in the hard margin, a ridge keeps curvatures above 0 unless the kernel is
-      // indefinite, which float32 values are too inexact to tell.
+      // indefinite, which float32 values are too inexact to show.
       const double flat = kFlat * (std::abs(diagonal_i) + std::abs(diagonal_j));
       block.is_unbounded = block.may_be_unbounded
                                ? !(curvature > flat)
                                : sizeof(T) == sizeof(double) && curvature < -flat;
-      if (block.is_unbounded) break; // the objective falls for ever along this line
+      if (block.is_unbounded) break; // the objective has no lower bound along this line
     }
     if (!(curvature > 0.0)) curvature = simd::kTau;
     const double newton = (up + block.gradient[j]) / curvature;
     double step = std::min({newton, room_i, room_j});
-    // Exactly on the bound, not beside it by rounding: the bound decides which set the variable is
+    // Exactly on the bound, without a rounding error: the bound decides which set the variable is
     // in. Less than twice the step still lowers the objective.
     const auto lands = [&, least = step](double room) {
-      return room - least <= kDust * largest && room < 2.0 * least;
+      return room - least <= kBoundTolerance * largest && room < 2.0 * least;
     };
     const bool lands_i = lands(room_i), lands_j = lands(room_j);
     if (lands_i != lands_j) step = lands_i ? room_i : room_j;
@@ -134,7 +134,7 @@ index_t solve_block(BlockProblem<T>& block, double tol, index_t max_iter, Contro
     if (beta[i] == before_i && beta[j] == before_j) break;
     block.note_bounds(i);
     block.note_bounds(j);
-    block.travel += 2.0 * std::abs(step);
+    block.total_step += 2.0 * std::abs(step);
     for (std::size_t g = 0; g < n_groups; ++g) {
       const index_t first = block.groups[g].begin;
       ends[g] = table.update_pair(views[g], row_i + first, row_j + first, step);

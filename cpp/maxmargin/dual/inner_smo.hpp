@@ -24,8 +24,8 @@ class BlockVariables {
   index_t n = 0;
   std::vector<Group> groups; // each begins on a line
   bool may_be_unbounded = false;
-  bool is_unbounded = false; // a step without end was met
-  double travel = 0.0;       // sum of |step| over all steps and variables
+  bool is_unbounded = false; // a direction of unbounded descent was found
+  double total_step = 0.0;   // sum of |step| over all steps and variables
   AlignedBuffer<double> beta, gradient, lower, upper;
   AlignedBuffer<std::uint8_t> may_grow, may_fall; // bit t % 8 of byte t / 8
 };

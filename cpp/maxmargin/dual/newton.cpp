@@ -212,7 +212,7 @@ bool NewtonStep::find_target(Vector& target) const {
 
 // Takes a variable that rounding alone keeps from a bound there.
 void NewtonStep::settle(const BlockVariables& block, Vector& step) const {
-  const double dust = kDust * largest_magnitude(block);
+  const double dust = kBoundTolerance * largest_magnitude(block);
   for (std::size_t k = 0; k < free_.size(); ++k) {
     const index_t t = free_[k];
     const double at = block.beta[t] + step[k];
@@ -225,7 +225,7 @@ void NewtonStep::settle(const BlockVariables& block, Vector& step) const {
 void NewtonStep::balance(const BlockVariables& block, Vector& step) const {
   for (const Group& group : groups_) {
     index_t widest = -1;
-    double most_room = kDust * largest_magnitude(block);
+    double most_room = kBoundTolerance * largest_magnitude(block);
     for (index_t k = group.begin; k < group.end; ++k) {
       const index_t t = free_[k];
       const double at = block.beta[t] + step[k];
@@ -244,7 +244,7 @@ template <Real T> void NewtonStep::apply(BlockProblem<T>& block, const Vector& s
   for (std::size_t k = 0; k < free_.size(); ++k) {
     const index_t t = free_[k];
     rows.push_back(block.kernel + t * block.stride);
-    block.travel += std::abs(step[k]);
+    block.total_step += std::abs(step[k]);
     double& beta = block.beta[t];
     const bool rises_to_bound = step[k] >= block.upper[t] - beta;
     const bool falls_to_bound = step[k] <= block.lower[t] - beta;

@@ -25,7 +25,7 @@ class Refinement {
   void find_true_ends(SolverState& state, const std::vector<double>& linear);
 
   // Puts exact gradients in place for every variable that may take part in further steps. Returns
-  // false when such rounds have failed to halve the violation, so that going on has no sense.
+  // false where several such rounds have not halved the violation: further ones would not either.
   bool prepare_to_go_on(SolverState& state, const std::vector<double>& linear, double violation);
 
  private:

@@ -5,16 +5,16 @@
 namespace maxmargin::dual {
 namespace {
 
-constexpr index_t kRoundsBetween = 4;      // outer steps from one look to the next
+constexpr index_t kRoundsBetween = 4;      // outer steps from one check to the next
 constexpr double kWorthwhileShare = 0.7;   // copy only when this much or less is left
 constexpr index_t kSmallestProblem = 2000; // below, the copies cost more than they save
-constexpr double kNearlyDone = 10;         // times tol: nearer than this, nothing more is set aside
-constexpr int kStrikes = 2;                // looks in a row that must find a variable settled
+constexpr double kNearlyDone = 10;         // times tol: below, nothing more is set aside
+constexpr int kShrinkCount = 2;            // checks in a row that find a variable shrinkable
 
 } // namespace
 
 template <Real T> void Shrinker<T>::find_kept(const Ends& ends) {
-  strikes_.resize(static_cast<std::size_t>(state_.n), 0);
+  shrink_counts_.resize(static_cast<std::size_t>(state_.n), 0);
   kept_.clear();
   kept_groups_.clear();
   for (std::size_t g = 0; g < state_.groups.size(); ++g) {
@@ -25,11 +25,12 @@ template <Real T> void Shrinker<T>::find_kept(const Ends& ends) {
       const bool may_grow = state_.may_grow(t), may_fall = state_.may_fall(t);
       if (!may_grow && !may_fall) continue; // padding, which has no number in the full problem
       // It may only grow, and lies below all that would have to fall for it; or the mirror image.
-      const bool is_settled =
+      const bool is_shrinkable =
           (!may_fall && descent < ends[g].low) || (!may_grow && descent > ends[g].up);
-      strikes_[t] =
-          is_settled ? static_cast<unsigned char>(std::min(kStrikes, strikes_[t] + 1)) : 0;
-      if (strikes_[t] < kStrikes) kept_.push_back(t);
+      shrink_counts_[t] =
+          is_shrinkable ? static_cast<unsigned char>(std::min(kShrinkCount, shrink_counts_[t] + 1))
+                        : 0;
+      if (shrink_counts_[t] < kShrinkCount) kept_.push_back(t);
     }
     kept_groups_.push_back({begin, static_cast<index_t>(kept_.size())});
   }
@@ -75,7 +76,7 @@ template <Real T> bool Shrinker<T>::shrink(const Ends& ends, double tol) {
   numbers_ = std::move(active_numbers);
   state_ = std::move(active);
   n_bounded_aside_ -= std::count_if(state_.beta.data(), state_.beta.data() + state_.n, is_set);
-  strikes_.clear();
+  shrink_counts_.clear();
   return true;
 }
 
@@ -89,7 +90,7 @@ template <Real T> void Shrinker<T>::unshrink() {
   state_ = std::move(full_);
   numbers_.clear();
   n_bounded_aside_ = 0;
-  strikes_.clear();
+  shrink_counts_.clear();
   std::vector<index_t> moved;
   std::vector<double> delta;
   for (index_t t = 0; t < state_.n; ++t)

@@ -17,8 +17,8 @@ template <Real T> class Shrinker {
 
   bool is_shrunk() const { return !numbers_.empty(); }
 
-  // Looks for variables to set aside, and does so when they are enough to pay for the copying.
-  // Returns whether it did; kept() then tells the former numbers of those that are left.
+  // Sets variables aside where these are enough to pay for the copying. Returns whether it did;
+  // kept() then lists the former numbers of the others.
   bool shrink(const Ends& ends, double tol);
   const std::vector<index_t>& kept() const { return kept_; } // -1 for padding between groups
 
@@ -38,7 +38,7 @@ template <Real T> class Shrinker {
   std::vector<index_t> numbers_; // of the active variables in full_, -1 for padding
   std::vector<index_t> kept_;
   std::vector<Group> kept_groups_;
-  std::vector<unsigned char> strikes_;
+  std::vector<unsigned char> shrink_counts_;
   index_t rounds_ = 0;
   index_t n_bounded_aside_ = 0;
 };

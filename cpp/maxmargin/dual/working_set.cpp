@@ -8,12 +8,12 @@
 namespace maxmargin::dual {
 namespace {
 
-// The square block may have as many values as so many kernel rows. Where values are dear, so are
-// the rows that smaller blocks would ask for.
+// The square block may have as many values as so many kernel rows: more where values are expensive,
+// as are the rows that smaller blocks would take.
 constexpr double kRowsPerBlock = 512.0;
-constexpr double kDearRowsPerBlock = 1024.0;
+constexpr double kExpensiveRowsPerBlock = 1024.0;
 
-// Variables looked through at a time, between which the thresholds rise.
+// Variables scanned at a time, after which the thresholds rise.
 constexpr index_t kChunk = 1024;
 
 // Candidates kept beyond those wanted, until the least are dropped.
@@ -21,12 +21,13 @@ constexpr std::size_t kSlack = 64;
 
 } // namespace
 
-WorkingSet::WorkingSet(index_t n_variables, index_t row_values, bool has_dear_values)
-    : usual_size_(has_dear_values ? 512 : 256),
-      largest_size_(std::clamp<index_t>(
-          static_cast<index_t>(std::sqrt((has_dear_values ? kDearRowsPerBlock : kRowsPerBlock) *
-                                         static_cast<double>(row_values))),
-          2048, 8192)),
+WorkingSet::WorkingSet(index_t n_variables, index_t row_values, bool has_expensive_values)
+    : usual_size_(has_expensive_values ? 512 : 256),
+      largest_size_(
+          std::clamp<index_t>(static_cast<index_t>(std::sqrt(
+                                  (has_expensive_values ? kExpensiveRowsPerBlock : kRowsPerBlock) *
+                                  static_cast<double>(row_values))),
+                              2048, 8192)),
       is_chosen_(static_cast<std::size_t>(n_variables), 0) {}
 
 const std::vector<index_t>& WorkingSet::select(const SolverState& state, const Ends& ends) {

@@ -6,20 +6,21 @@
 
 namespace maxmargin::dual {
 
-// Chooses the variables of the next block: those of the last block that are still free come first,
-// since they take part in most steps, then the variables that violate the optimality conditions
-// most, half of them wanting to grow (I_up) and half to fall (I_low), alike in every group.
+// Chooses the variables of the next block: first those of the last block that are still free, which
+// take part in most steps, then those that violate the optimality conditions most, in each group
+// half of them from I_up and half from I_low.
 //
-// The block begins small and doubles: the first sets are nearly arbitrary, and problems with few
-// support vectors never need a large one. It outgrows its usual size only when free variables crowd
-// it, and then so far that its square kernel block takes as long as some hundred kernel rows.
+// The first block is small, and the size doubles: the first choices are nearly arbitrary, and
+// problems with few support vectors need no large block. A block exceeds its usual size only where
+// free variables fill it, and at most to the size whose square block costs as much as some hundred
+// kernel rows.
 class WorkingSet {
  public:
-  // Blocks of 256 serve where kernel values are cheap; where they are dear, larger ones, which ask
-  // for fewer rows, of so many values each.
-  WorkingSet(index_t n_variables, index_t row_values, bool has_dear_values);
+  // A block has 256 variables where kernel values are cheap, and more where they are expensive: the
+  // larger the blocks, the fewer rows are computed, of row_values values each.
+  WorkingSet(index_t n_variables, index_t row_values, bool has_expensive_values);
 
-  // The next set, ascending, and never empty while `ends` tells of a violation.
+  // The next set, ascending, and never empty while `ends` show a violation.
   const std::vector<index_t>& select(const SolverState& state, const Ends& ends);
 
   // The variables were renumbered: kept[k] is the old number of k, or -1.

@@ -15,8 +15,8 @@ namespace {
 // A cache that holds fewer rows than this would be emptied by a single gradient update.
 constexpr index_t kFewestCachedRows = 64;
 
-// What fits the processor's own caches is always worth keeping.
-constexpr index_t kNearBytes = 8 * 1024 * 1024;
+// A matrix that fits the processor's own caches is always kept.
+constexpr index_t kCacheBytes = 8 * 1024 * 1024;
 
 // Multiplications that a product takes as long as: blocks make more of them at a time than other
 // loops. With 1, a fit of 1,000 samples of 10 features took 1.1 times as long as on one thread.
@@ -28,8 +28,8 @@ constexpr index_t kGrain = 64; // columns, of which every thread takes whole mul
 
 template <Real T>
 KernelMatrix<T>::KernelMatrix(std::unique_ptr<KernelRows<T>> rows, std::size_t cache_bytes,
-                              int threads, Control& control, Fold fold)
-    : all_(std::move(rows)), fold_(fold), cache_bytes_(cache_bytes),
+                              int threads, Control& control, Variables variables)
+    : all_(std::move(rows)), variables_(variables), cache_bytes_(cache_bytes),
       threads_(thread_count(threads)), control_(control),
       table_(simd::real_table<T>(simd::active_table())),
       scratch_(static_cast<std::size_t>(threads_)) {
@@ -43,8 +43,8 @@ template <Real T> void KernelMatrix<T>::open_cache() {
     cache_.reset();
   }
   if (rows().stored_row(0) != nullptr) return; // a cache already
-  const bool is_near = n_columns() <= kNearBytes / index_t{sizeof(T)} / n_columns();
-  stores_rows_ = is_near || is_dear();
+  const bool fits_cache = n_columns() <= kCacheBytes / index_t{sizeof(T)} / n_columns();
+  stores_rows_ = fits_cache || has_expensive_values();
   if (!stores_rows_) return;
   RowCache<T> cache(n_columns(), n_columns(), cache_bytes_);
   if (cache.capacity() >= std::min(kFewestCachedRows, n_columns()))
@@ -61,7 +61,7 @@ template <Real T> std::size_t KernelMatrix<T>::cache_misses() const {
 template <Real T>
 void KernelMatrix<T>::square(std::span<const index_t> rows, T* out, index_t stride) {
   const std::vector<index_t> columns = single(rows);
-  if (may_take_rows_ && is_dear() && keeps_all_rows()) {
+  if (may_take_rows_ && has_expensive_values() && keeps_all_rows()) {
     square_from_rows(columns, out, stride);
   } else {
     this->rows().gather(columns);
@@ -104,7 +104,7 @@ template <Real T>
 void KernelMatrix<T>::rectangle(std::span<const index_t> rows, std::span<const index_t> columns,
                                 T* out, index_t stride) {
   if (rows.empty() || columns.empty()) return;
-  require(!is_twofold(), "a rectangle of a single matrix only");
+  require(!is_duplicated(), "a rectangle of a single matrix only");
   values_of_rectangles_ += rows.size() * columns.size();
   this->rows().gather(rows);
   this->rows().rectangle(columns, out, stride,
@@ -124,7 +124,7 @@ template <Real T> index_t KernelMatrix<T>::values_computed() const {
 template <Real T>
 std::vector<index_t> KernelMatrix<T>::single(std::span<const index_t> columns) const {
   std::vector<index_t> numbers(columns.begin(), columns.end());
-  if (is_twofold())
+  if (is_duplicated())
     for (index_t& c : numbers) c %= n_columns();
   return numbers;
 }
@@ -132,16 +132,16 @@ std::vector<index_t> KernelMatrix<T>::single(std::span<const index_t> columns) c
 template <Real T>
 void KernelMatrix<T>::add_rows(std::span<const index_t> rows, std::span<const double> coef,
                                double* out, std::span<const char> will_return) {
-  if (is_twofold())
-    add_twofold(rows, coef, out, will_return);
+  if (is_duplicated())
+    add_duplicated(rows, coef, out, will_return);
   else
     add_single(rows, coef, out, will_return);
 }
 
 // The sum over the single rows, added to both halves.
 template <Real T>
-void KernelMatrix<T>::add_twofold(std::span<const index_t> rows, std::span<const double> coef,
-                                  double* out, std::span<const char> will_return) {
+void KernelMatrix<T>::add_duplicated(std::span<const index_t> rows, std::span<const double> coef,
+                                     double* out, std::span<const char> will_return) {
   struct Term {
     double coef = 0.0;
     char will_return = 0;
@@ -182,7 +182,7 @@ void KernelMatrix<T>::add_single(std::span<const index_t> rows, std::span<const 
 template <Real T>
 void KernelMatrix<T>::add_rows_to_each(std::span<const index_t> rows, std::span<const double> coef,
                                        double* out, index_t stride) {
-  require(!is_twofold(), "sums of the rows of a single matrix only");
+  require(!is_duplicated(), "sums of the rows of a single matrix only");
   const std::size_t n_sums = rows.empty() ? 0 : coef.size() / rows.size();
   if (n_sums == 1 || this->rows().stored_row(0) != nullptr) {
     for (std::size_t p = 0; p < n_sums; ++p)

@@ -13,9 +13,10 @@
 
 namespace maxmargin {
 
-// A twofold matrix has every column, and every row, twice: first all, then all again. It is what
-// two variables for each sample see (regression), and costs little more than the single one.
-enum class Fold { single, twofold };
+// With duplicated variables, the matrix has every column and every row twice: first all, then all
+// again. That is the matrix of two variables for each sample (regression), and costs little more
+// than the single one.
+enum class Variables { single, duplicated };
 
 // A sum of rows: out[c] += sum_r coef[r] row_r[c].
 struct RowSum {
@@ -32,24 +33,24 @@ template <Real T> class KernelMatrix {
  public:
   // `control` is polled during the work that add_rows does, which may take long.
   KernelMatrix(std::unique_ptr<KernelRows<T>> rows, std::size_t cache_bytes, int threads,
-               Control& control, Fold fold = Fold::single);
+               Control& control, Variables variables = Variables::single);
 
-  // Whether squares take values from rows that are kept, where all are and values are dear. One
-  // that is computed the other way round may differ from it in the last bit: what the cache holds
-  // must then depend on nothing that results may not depend on.
+  // Whether squares copy values from cached rows, where the cache holds all rows and values are
+  // expensive. K(i, j) of row i and of row j may differ in the last bit. So results then depend on
+  // which rows are cached, and that must not depend on other machines or on time.
   void set_square_from_rows(bool may) { may_take_rows_ = may; }
 
-  index_t size() const { return is_twofold() ? 2 * n_columns() : n_columns(); }
+  index_t size() const { return is_duplicated() ? 2 * n_columns() : n_columns(); }
   // Those of which a row has values of its own.
   index_t n_columns() const { return rows().size(); }
   int threads() const { return threads_; }
-  // Whether computing a value again costs more than fetching it from main memory.
-  bool is_dear() const { return rows().products_per_value() >= kCheapProducts; }
+  // Whether computing a value costs more than fetching it from main memory.
+  bool has_expensive_values() const { return rows().products_per_value() >= kCheapProducts; }
   // Whether every row, once computed, stays.
   bool keeps_all_rows() const { return cache_ && cache_->capacity() >= n_columns(); }
 
   // The whole matrix where it stands in memory: size() x size() numbers; else nullptr.
-  const T* stored() const { return is_twofold() ? nullptr : rows().stored_row(0); }
+  const T* stored() const { return is_duplicated() ? nullptr : rows().stored_row(0); }
 
   // Bounds of how far values are off, as KernelRows has them.
   std::vector<double> relative_errors() const { return rows().relative_errors(); }
@@ -63,7 +64,7 @@ template <Real T> class KernelMatrix {
                  index_t stride);
 
   // out[c] += sum_r coef[r] K(rows[r], c) for every column c. A computed row enters the cache where
-  // will_return tells that it is likely to be asked for again; an empty span says so of all.
+  // will_return is set, as for rows that are likely to be needed again. Empty: all rows.
   void add_rows(std::span<const index_t> rows, std::span<const double> coef, double* out,
                 std::span<const char> will_return = {});
 
@@ -95,12 +96,12 @@ template <Real T> class KernelMatrix {
   static constexpr double kCheapProducts = 32.0;
 
   KernelRows<T>& rows() const { return restricted_ ? *restricted_ : *all_; }
-  bool is_twofold() const { return fold_ == Fold::twofold && !restricted_; }
+  bool is_duplicated() const { return variables_ == Variables::duplicated && !restricted_; }
   std::vector<index_t> single(std::span<const index_t> columns) const;
   void open_cache();
   void close_restricted();
-  void add_twofold(std::span<const index_t> rows, std::span<const double> coef, double* out,
-                   std::span<const char> will_return);
+  void add_duplicated(std::span<const index_t> rows, std::span<const double> coef, double* out,
+                      std::span<const char> will_return);
   void square_from_rows(std::span<const index_t> columns, T* out, index_t stride);
   void add_single(std::span<const index_t> rows, std::span<const double> coef, double* out,
                   std::span<const char> will_return);
@@ -115,7 +116,7 @@ template <Real T> class KernelMatrix {
 
   std::unique_ptr<KernelRows<T>> all_;
   std::unique_ptr<KernelRows<T>> restricted_;
-  Fold fold_;
+  Variables variables_;
   std::size_t cache_bytes_;
   int threads_;
   Control& control_;

@@ -5,8 +5,8 @@
 
 namespace maxmargin::optim {
 
-// The seconds that a solver may take, from the making of this on. The clock is looked at, and the
-// caller may look in, once in about a million elements read: both cost more than a short row.
+// The seconds that a solver may take, counted from construction. The clock is read and the control
+// polled about once in a million elements: both cost more than a short row.
 class TimeLimit {
  public:
   TimeLimit(double seconds, Control& control)
@@ -30,7 +30,7 @@ class TimeLimit {
 
  private:
   static constexpr index_t kElementsPerLook = 1 << 20;
-  static constexpr index_t kElementsPerRow = 16; // what a row costs beside its elements
+  static constexpr index_t kElementsPerRow = 16; // the cost of a row without its elements
 
   double limit_;
   Control& control_;

@@ -41,7 +41,7 @@ index_t DistinctRows::hard_row(index_t i) const {
 }
 
 bool DistinctRows::is_full(index_t i, double beta, double scale, bool has_ridge) const {
-  return !has_ridge && std::abs(beta) >= (1.0 - dual::kDust) * scale * bounds_[i];
+  return !has_ridge && std::abs(beta) >= (1.0 - dual::kBoundTolerance) * scale * bounds_[i];
 }
 
 std::vector<DistinctRows::Part> DistinctRows::parts_of(index_t i, double beta, double scale,

@@ -11,14 +11,14 @@
 namespace maxmargin {
 namespace {
 
-// How far the rounding of float32 values is expected to show at most in the objectives of the
-// certificate, one part in three of what it promises.
+// The largest errors that float32 values may be expected to leave in the objectives of the
+// certificate: a third of those that it allows.
 constexpr double kDualShare = 3e-7;
 constexpr double kGapShare = 0.03;
 constexpr double kToleranceShare = 3e-4;
 
 // float32 values serve where their errors sum up to less than this over so many support vectors.
-constexpr double kMostError = 5e-4;
+constexpr double kLargestError = 5e-4;
 constexpr index_t kUsualSupport = 1000;
 
 constexpr std::size_t kScaleSamples = 8; // of the diagonal
@@ -28,15 +28,16 @@ template <Real T> std::unique_ptr<KernelRows<T>> kernel_rows(const KernelSource&
   if (options.whole_matrix == nullptr)
     return source.samples.rows<T>(source.segments, options.threads);
   if constexpr (std::is_same_v<T, float>)
-    return source.samples.stored_rows(source.segments, options.whole_matrix->narrow);
+    return source.samples.stored_rows(source.segments, options.whole_matrix->float32);
   else
-    return source.samples.stored_rows(source.segments, options.whole_matrix->wide);
+    return source.samples.stored_rows(source.segments, options.whole_matrix->float64);
 }
 
-// The segments of the kernel matrix's columns, all twice of a twofold one.
-std::vector<index_t> segments_of(const KernelSource& source, bool is_twofold) {
+// The segments of the variables, which are all twice where these are duplicated.
+std::vector<index_t> segments_of(const KernelSource& source, bool is_duplicated) {
   std::vector<index_t> segments(source.segments.begin(), source.segments.end());
-  if (is_twofold) segments.insert(segments.end(), source.segments.begin(), source.segments.end());
+  if (is_duplicated)
+    segments.insert(segments.end(), source.segments.begin(), source.segments.end());
   return segments;
 }
 
@@ -45,26 +46,27 @@ std::vector<index_t> segments_of(const KernelSource& source, bool is_twofold) {
 DualFit::DualFit(const Formulation& formulation, dual::DualProblem problem,
                  const KernelSource& source, const dual::SolverOptions& options, Control& control)
     : formulation_(formulation), problem_(std::move(problem)), options_(options), control_(control),
-      exact_(source.samples.exact_sums(segments_of(source, formulation.is_twofold()),
+      exact_(source.samples.exact_sums(segments_of(source, formulation.is_duplicated()),
                                        source.options.threads)),
       begin_(control.seconds()), value_error_(source.options.float32_error),
-      is_narrow_(source.options.in_float32),
+      is_float32_(source.options.in_float32),
       sum_(std::accumulate(problem_.start.begin(), problem_.start.end(), 0.0)) {
-  if (is_narrow_) {
+  if (is_float32_) {
     try {
       solve_in<float>(source);
-      is_narrow_ = solution_.stop_reason != optim::StopReason::imprecise;
+      is_float32_ = solution_.stop_reason != optim::StopReason::imprecise;
       problem_.start = solution_.beta;
     } catch (const NumericError&) { // values beyond the range of float32
-      is_narrow_ = false;
+      is_float32_ = false;
     }
   }
-  if (!is_narrow_) solve_in<double>(source);
+  if (!is_float32_) solve_in<double>(source);
 }
 
 template <Real T> void DualFit::solve_in(const KernelSource& source) {
   KernelMatrix<T> matrix(kernel_rows<T>(source), source.options.cache_bytes, source.options.threads,
-                         control_, formulation_.is_twofold() ? Fold::twofold : Fold::single);
+                         control_,
+                         formulation_.is_duplicated() ? Variables::duplicated : Variables::single);
   matrix.set_square_from_rows(source.options.is_only_machine);
   dual::SolverOptions left = options_;
   if (left.max_iter >= 0) left.max_iter -= certificate_.n_iter;
@@ -88,7 +90,7 @@ template <Real T> void DualFit::count_work(const KernelMatrix<T>& matrix) {
 std::vector<double> DualFit::beta() const {
   std::vector<double> by_column = solution_.beta;
   by_column.resize(formulation_.C.size());
-  if (formulation_.is_twofold())
+  if (formulation_.is_duplicated())
     for (std::size_t i = 0; i < by_column.size(); ++i)
       by_column[i] += solution_.beta[by_column.size() + i];
   return by_column;
@@ -122,7 +124,7 @@ Objectives DualFit::objectives_at(const Offset& offset) const {
   for (index_t i = 0; i < n; ++i) {
     if (f.C[i] == 0.0) continue;
     const double first = solution_.beta[i];
-    const double second = f.is_twofold() ? solution_.beta[n + i] : 0.0;
+    const double second = f.is_duplicated() ? solution_.beta[n + i] : 0.0;
     const double beta = first + second;
     // Of two, the gradient of one that is not zero is the more precise.
     const double sum = kernel_sum(second != 0.0 ? n + i : i);
@@ -143,7 +145,7 @@ Objectives DualFit::objectives_at(const Offset& offset) const {
 
 Certificate DualFit::certify(const std::function<Objectives()>& evaluate) {
   Objectives objectives = evaluate();
-  if (solution_.is_inexact && !(is_narrow_ && are_accurate(objectives))) {
+  if (solution_.is_inexact && !(is_float32_ && are_accurate(objectives))) {
     refine_gradient();
     objectives = evaluate();
   }
@@ -164,7 +166,7 @@ Certificate DualFit::certify(const std::function<Objectives()>& evaluate) {
 void DualFit::count_support() {
   certificate_.n_free = certificate_.n_bounded = 0;
   // The sum of two variables is rounded.
-  const double share = formulation_.is_twofold() ? 1.0 - dual::kDust : 1.0;
+  const double share = formulation_.is_duplicated() ? 1.0 - dual::kBoundTolerance : 1.0;
   const std::vector<double> by_column = beta();
   for (std::size_t i = 0; i < by_column.size(); ++i) {
     if (by_column[i] == 0.0) continue;
@@ -174,18 +176,17 @@ void DualFit::count_support() {
   }
 }
 
-// What rounding costs the constraint. Every pair step rounds the sum of the coefficients; kernel
-// values of centred samples are those of the samples but for numbers that the right sum multiplies
-// by 0, so that what it is off by moves decision values by a kernel value each. So does the
-// rounding of two variables of one sample that cancel each other, as those of nu-SVR may at any
-// size. Both count as a violation where they are more than coefficients must have, and than the
-// tolerance.
+// Every pair step rounds the sum of the coefficients. Kernel values of centred samples differ from
+// those of the samples by numbers that the exact sum multiplies by 0, so that an error of the sum
+// moves decision values by the error times a kernel value. So does the rounding of the two
+// variables of one sample where they cancel, as those of nu-SVR may at any size. Both count as a
+// violation where they exceed the rounding of the coefficients themselves, and the tolerance.
 void DualFit::check_constraint_drift() {
   const std::vector<double>& beta = solution_.beta;
   const std::size_t n = formulation_.C.size();
   double sum = 0.0, magnitude = 0.0, cancelled = 0.0;
   for (std::size_t i = 0; i < n; ++i) {
-    const double other = formulation_.is_twofold() ? beta[n + i] : 0.0;
+    const double other = formulation_.is_duplicated() ? beta[n + i] : 0.0;
     const double coefficient = beta[i] + other;
     sum += coefficient;
     magnitude += std::abs(coefficient);
@@ -263,7 +264,7 @@ Machine train(const Formulation& formulation, const KernelSource& source,
 bool float32_suffices(double value_error, double largest_bound, index_t n) {
   if (n < kSmallestFloat32) return false;
   const double n_support = static_cast<double>(std::min(n, kUsualSupport));
-  return value_error * largest_bound * std::sqrt(n_support) <= kMostError;
+  return value_error * largest_bound * std::sqrt(n_support) <= kLargestError;
 }
 
 KernelOptions kernel_options_for(const TrainingSamples& samples, index_t n, double largest_bound,

@@ -71,7 +71,7 @@ class DualFit {
   Certificate certificate_;
   double begin_;
   double value_error_;
-  bool is_narrow_;
+  bool is_float32_;
   double sum_; // of all beta, as the constraints have it
 };
 
@@ -84,8 +84,8 @@ inline constexpr index_t kSmallestFloat32 = 256;
 
 // Whether float32 kernel values, off by `value_error` each, lead to a usual tolerance in a problem
 // of n rows with coefficients up to `largest_bound`. The errors of the values, times the
-// coefficients, add up like a random walk over the support vectors. Where that stays small beside
-// the margin 1, the refinement soon leaves nothing of it.
+// coefficients, add up like a random walk over the support vectors. Where that is small compared
+// with the margin 1, a few rounds of refinement remove it.
 bool float32_suffices(double value_error, double largest_bound, index_t n);
 
 // The options of a machine on all rows of the samples, of which there are n.

@@ -15,7 +15,7 @@ std::vector<double> copy_of(std::span<const double> numbers) {
 
 double Formulation::loss_of(index_t column, double f, double offset_width) const {
   const double error = target_of(column) - f;
-  const double u = (is_twofold() ? std::abs(error) : sign[column] * error) - offset_width;
+  const double u = (is_duplicated() ? std::abs(error) : sign[column] * error) - offset_width;
   const double positive = std::max(0.0, u);
   switch (loss) {
   case Loss::hinge:
@@ -33,7 +33,7 @@ Offset Formulation::offset_of(std::span<const double> multipliers) const {
   if (!has_free_width()) return {multipliers[0], width};
   const double above = multipliers[0], below = multipliers[1];
   const double half = 0.5 * (below - above);
-  return {0.5 * (above + below), is_twofold() ? std::max(0.0, half) : half}; // but for rounding
+  return {0.5 * (above + below), is_duplicated() ? std::max(0.0, half) : half}; // but for rounding
 }
 
 Formulation c_svc(std::span<const double> y, std::span<const double> C, Loss loss) {
@@ -65,7 +65,7 @@ dual::DualProblem dual_of(const Formulation& f) {
   problem.second_group = f.second_group;
   problem.may_be_unbounded = f.loss == Loss::hard_margin;
   std::vector<double> C = f.C; // by variable
-  if (f.is_twofold()) C.insert(C.end(), f.C.begin(), f.C.end());
+  if (f.is_duplicated()) C.insert(C.end(), f.C.begin(), f.C.end());
   for (std::size_t v = 0; v < C.size(); ++v) {
     const double sign = f.sign_of(static_cast<index_t>(v));
     const double target = f.target_of(static_cast<index_t>(v) % f.n_columns());
@@ -89,7 +89,7 @@ dual::DualProblem dual_of(const Formulation& f) {
 
 std::vector<double> greedy_start(std::span<const double> C, double sum, double sign) {
   std::vector<double> start;
-  const double dust = dual::kDust * sum;
+  const double dust = dual::kBoundTolerance * sum;
   for (const double bound : C) {
     const double beta = sum > 0.0 && sum >= bound - dust ? bound : sum;
     start.push_back(sign * beta);

@@ -55,11 +55,11 @@ struct Formulation {
   index_t second_group = -1; // of variables, whose sums are fixed apart: the width is free
 
   index_t n_columns() const { return static_cast<index_t>(C.size()); }
-  bool is_twofold() const { return sign.empty(); }
+  bool is_duplicated() const { return sign.empty(); }
   bool has_free_width() const { return second_group >= 0; }
 
   double sign_of(index_t variable) const {
-    if (is_twofold()) return variable < n_columns() ? 1.0 : -1.0;
+    if (is_duplicated()) return variable < n_columns() ? 1.0 : -1.0;
     return sign[variable];
   }
   double target_of(index_t column) const { return target.empty() ? 0.0 : target[column]; }

@@ -30,8 +30,8 @@ struct KernelOptions {
   bool is_only_machine = false; // so that the cache is what the caller asked for
   // Where the whole kernel matrix is to be computed beforehand, room for it.
   struct Memory {
-    AlignedBuffer<float> narrow;
-    AlignedBuffer<double> wide;
+    AlignedBuffer<float> float32;
+    AlignedBuffer<double> float64;
   };
   Memory* whole_matrix = nullptr;
 };

@@ -10,9 +10,9 @@
 namespace maxmargin {
 namespace {
 
-// Where r is small, the problem is solved again, from where it was, until the violation is small
-// beside r. It never gets so where r is 0 at the optimum: a further round may take so many times
-// the steps of those before.
+// Where r is small, the problem is solved again from the last solution, until the violation is
+// small compared with r. That never happens where r is 0 at the optimum, so a further round may
+// take only so many times the steps of those before.
 constexpr int kMostRounds = 4;
 constexpr double kAim = 0.8;
 constexpr index_t kFurtherSteps = 10;
@@ -53,7 +53,8 @@ Machine train_nu_svc(const KernelSource& source, std::span<const double> y,
   Machine machine;
   for (int round = 1;; ++round) {
     DualFit fit(formulation, problem, source, solver, control);
-    const double rounding = dual::kDust * fit.value_scale() * s; // of the gradient, with room
+    const double rounding =
+        dual::kBoundTolerance * fit.value_scale() * s; // of the gradient, with room
     const double violation = fit.solution().kkt_violation();
     const bool is_last =
         round == kMostRounds || fit.solution().stop_reason != optim::StopReason::converged;

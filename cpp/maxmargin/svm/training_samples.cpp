@@ -122,14 +122,14 @@ double TrainingSamples::float32_error() const {
   for (const auto& segment : segments_) all.insert(all.end(), segment.begin(), segment.end());
   const index_t n = static_cast<index_t>(all.size()), n_probes = std::min(kProbes, n);
   for (index_t k = 0; k < n_probes; ++k) probes.push_back(all[k * n / n_probes]);
-  const std::vector<float> narrow = kernel_of<float>(probes);
-  const std::vector<double> wide = kernel_of<double>(probes);
-  const index_t narrow_stride = round_up(n_probes, kSegmentLane);
+  const std::vector<float> in_float32 = kernel_of<float>(probes);
+  const std::vector<double> in_float64 = kernel_of<double>(probes);
+  const index_t stride = round_up(n_probes, kSegmentLane);
   double squares = 0.0, largest = 0.0;
   for (index_t i = 0; i < n_probes; ++i)
     for (index_t j = 0; j < n_probes; ++j) {
-      const double exact = wide[i * narrow_stride + j];
-      const double error = static_cast<double>(narrow[i * narrow_stride + j]) - exact;
+      const double exact = in_float64[i * stride + j];
+      const double error = static_cast<double>(in_float32[i * stride + j]) - exact;
       squares += error * error;
       largest = std::max(largest, std::abs(exact));
     }
