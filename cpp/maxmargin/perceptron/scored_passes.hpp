@@ -193,7 +193,7 @@ template <Real T> class ScoredPasses {
       }
     n_exact_ += rows_.size();
     const double computed = static_cast<double>(kernel_.rows_computed()) * static_cast<double>(n_);
-    const double cost = kernel_.is_dear() ? kDearExactCost : kExactCost;
+    const double cost = kernel_.has_expensive_values() ? kDearExactCost : kExactCost;
     if (cost * static_cast<double>(n_exact_) > computed + kExactSlack) throw Imprecise();
     return exact_.sum(i, rows_, coef_);
   }
