@@ -29,7 +29,7 @@ constexpr index_t kGrain = 64; // columns, of which every thread takes whole mul
 template <Real T>
 KernelMatrix<T>::KernelMatrix(std::unique_ptr<KernelRows<T>> rows, std::size_t cache_bytes,
                               int threads, Control& control, Variables variables)
-    : all_(std::move(rows)), variables_(variables), cache_bytes_(cache_bytes),
+    : rows_(std::move(rows)), variables_(variables), cache_bytes_(cache_bytes),
       threads_(thread_count(threads)), control_(control),
       table_(simd::real_table<T>(simd::active_table())),
       scratch_(static_cast<std::size_t>(threads_)) {
@@ -42,7 +42,7 @@ template <Real T> void KernelMatrix<T>::open_cache() {
     closed_misses_ += cache_->misses();
     cache_.reset();
   }
-  if (rows().stored_row(0) != nullptr) return; // a cache already
+  if (rows_->stored_row(0) != nullptr) return; // a cache already
   const bool fits_cache = n_columns() <= kCacheBytes / index_t{sizeof(T)} / n_columns();
   stores_rows_ = fits_cache || has_expensive_values();
   if (!stores_rows_) return;
@@ -64,9 +64,9 @@ void KernelMatrix<T>::square(std::span<const index_t> rows, T* out, index_t stri
   if (may_take_rows_ && has_expensive_values() && keeps_all_rows()) {
     square_from_rows(columns, out, stride);
   } else {
-    this->rows().gather(columns);
-    this->rows().square(out, stride, threads_for(rows.size(), static_cast<index_t>(rows.size())),
-                        control_);
+    rows_->gather(columns);
+    rows_->square(out, stride, threads_for(rows.size(), static_cast<index_t>(rows.size())),
+                  control_);
   }
 }
 
@@ -86,8 +86,8 @@ void KernelMatrix<T>::square_from_rows(std::span<const index_t> columns, T* out,
   const index_t width = row_stride<T>(n_fresh);
   AlignedBuffer<T> computed(n_fresh * width);
   if (n_fresh > 0) {
-    this->rows().gather(fresh);
-    this->rows().square(computed.data(), width, threads_for(fresh.size(), n_fresh), control_);
+    rows_->gather(fresh);
+    rows_->square(computed.data(), width, threads_for(fresh.size(), n_fresh), control_);
   }
   const int threads = threads_for(columns.size(), n);
   parallel_for(n, threads, [&](index_t r, int) {
@@ -106,9 +106,9 @@ void KernelMatrix<T>::rectangle(std::span<const index_t> rows, std::span<const i
   if (rows.empty() || columns.empty()) return;
   require(!is_duplicated(), "a rectangle of a single matrix only");
   values_of_rectangles_ += rows.size() * columns.size();
-  this->rows().gather(rows);
-  this->rows().rectangle(columns, out, stride,
-                         threads_for(rows.size(), static_cast<index_t>(columns.size())), control_);
+  rows_->gather(rows);
+  rows_->rectangle(columns, out, stride,
+                   threads_for(rows.size(), static_cast<index_t>(columns.size())), control_);
 }
 
 template <Real T> std::size_t KernelMatrix<T>::rows_computed() const {
@@ -117,8 +117,7 @@ template <Real T> std::size_t KernelMatrix<T>::rows_computed() const {
 }
 
 template <Real T> index_t KernelMatrix<T>::values_computed() const {
-  return all_->values_computed() + closed_values_ +
-         (restricted_ ? restricted_->values_computed() : 0);
+  return rows_->values_computed() + (whole_ ? whole_->values_computed() : 0) + closed_values_;
 }
 
 template <Real T>
@@ -172,9 +171,7 @@ void KernelMatrix<T>::add_duplicated(std::span<const index_t> rows, std::span<co
 template <Real T>
 void KernelMatrix<T>::add_single(std::span<const index_t> rows, std::span<const double> coef,
                                  double* out, std::span<const char> will_return) {
-  if (this->rows().stored_row(0) != nullptr) return add_stored(rows, coef, out);
-  if (!stores_rows_ && this->rows().adds_directly())
-    return add_directly(n_columns(), rows, coef, out);
+  if (!stores_rows_ && rows_->adds_directly()) return add_directly(n_columns(), rows, coef, out);
   const RowSum sum{coef, out};
   add_in_pieces(rows, {&sum, 1}, will_return);
 }
@@ -184,12 +181,7 @@ void KernelMatrix<T>::add_rows_to_each(std::span<const index_t> rows, std::span<
                                        double* out, index_t stride) {
   require(!is_duplicated(), "sums of the rows of a single matrix only");
   const std::size_t n_sums = rows.empty() ? 0 : coef.size() / rows.size();
-  if (n_sums == 1 || this->rows().stored_row(0) != nullptr) {
-    for (std::size_t p = 0; p < n_sums; ++p)
-      add_rows(rows, coef.subspan(p * rows.size(), rows.size()),
-               out + static_cast<index_t>(p) * stride);
-    return;
-  }
+  if (n_sums == 1) return add_rows(rows, coef, out);
   std::vector<RowSum> sums;
   for (std::size_t p = 0; p < n_sums; ++p)
     sums.push_back(
@@ -214,7 +206,7 @@ void KernelMatrix<T>::add_in_pieces(std::span<const index_t> rows, std::span<con
 template <Real T>
 void KernelMatrix<T>::add_rows_to(index_t n_columns, std::span<const index_t> rows,
                                   std::span<const double> coef, double* out) {
-  if (this->rows().adds_directly()) return add_directly(n_columns, rows, coef, out);
+  if (rows_->adds_directly()) return add_directly(n_columns, rows, coef, out);
   const std::vector<char> none_returns(rows.size(), 0);
   const RowSum sum{coef, out};
   add_piece(n_columns, rows, {&sum, 1}, none_returns);
@@ -222,26 +214,14 @@ void KernelMatrix<T>::add_rows_to(index_t n_columns, std::span<const index_t> ro
 
 template <Real T> int KernelMatrix<T>::threads_for(std::size_t n_rows, index_t n_columns) const {
   const double values = static_cast<double>(n_rows) * static_cast<double>(n_columns);
-  const double products = rows().products_per_value() + kFunctionProducts;
+  const double products = rows_->products_per_value() + kFunctionProducts;
   return thread_count_for(threads_, kWorkOfProduct * values * products);
-}
-
-template <Real T>
-void KernelMatrix<T>::add_stored(std::span<const index_t> rows, std::span<const double> coef,
-                                 double* out) {
-  std::vector<const T*> pointers;
-  for (const index_t r : rows) pointers.push_back(this->rows().stored_row(r));
-  parallel_ranges(n_columns(), kGrain, threads_for(rows.size(), n_columns()),
-                  [&](index_t begin, index_t end, int) {
-                    table_.add_rows(pointers.data(), coef.data(), static_cast<index_t>(rows.size()),
-                                    out, begin, end);
-                  });
 }
 
 template <Real T>
 void KernelMatrix<T>::add_directly(index_t n_columns, std::span<const index_t> rows,
                                    std::span<const double> coef, double* out) {
-  KernelRows<T>& kernel = this->rows();
+  KernelRows<T>& kernel = *rows_;
   const index_t n = static_cast<index_t>(rows.size());
   rows_computed_ += rows.size();
   kernel.gather(rows);
@@ -258,18 +238,19 @@ void KernelMatrix<T>::add_directly(index_t n_columns, std::span<const index_t> r
 template <Real T>
 void KernelMatrix<T>::add_piece(index_t n_columns, std::span<const index_t> rows,
                                 std::span<const RowSum> sums, std::span<const char> will_return) {
-  KernelRows<T>& kernel = this->rows();
+  KernelRows<T>& kernel = *rows_;
   const index_t n = static_cast<index_t>(rows.size());
-  // stored[r]: the row in the cache, or nullptr when it lives in scratch only. All are looked up
-  // before any is inserted, lest a new one push out one that is about to be used.
-  std::vector<T*> stored(rows.size(), nullptr);
-  std::vector<index_t> fresh;   // numbers of the rows to compute, in the piece
+  std::vector<const T*> kept;   // rows that stand in memory, or nullptr
+  std::vector<index_t> fresh;   // numbers of the others, in the piece
   std::vector<index_t> missing; // the same as columns
-  if (cache_)
-    for (index_t r = 0; r < n; ++r) stored[r] = cache_->find(rows[r]);
+  std::vector<T*> room;         // of these in the cache, or nullptr
+  // All are looked up before any is inserted, lest a new one evict one that is about to be used.
+  for (const index_t row : rows)
+    kept.push_back(cache_ ? cache_->find(row) : kernel.stored_row(row));
   for (index_t r = 0; r < n; ++r)
-    if (stored[r] == nullptr) {
-      if (cache_ && (will_return.empty() || will_return[r])) stored[r] = cache_->insert(rows[r]);
+    if (kept[r] == nullptr) {
+      const bool enters = cache_ && (will_return.empty() || will_return[r]);
+      room.push_back(enters ? cache_->insert(rows[r]) : nullptr);
       fresh.push_back(r);
       missing.push_back(rows[r]);
     }
@@ -310,11 +291,11 @@ void KernelMatrix<T>::add_piece(index_t n_columns, std::span<const index_t> rows
         control_.poll();
         const index_t width = std::min(column_chunk, end - c);
         for (index_t r = from; r < until; ++r)
-          if (stored[r] != nullptr) strip[r] = stored[r] + c;
+          if (kept[r] != nullptr) strip[r] = kept[r] + c;
         for (index_t k = 0; k < n_fresh_here; ++k) {
-          const index_t r = fresh[first_fresh + k];
-          fresh_strip[k] = stored[r] != nullptr ? stored[r] + c : scratch.data() + k * column_chunk;
-          strip[r] = fresh_strip[k];
+          T* row = room[first_fresh + k];
+          fresh_strip[k] = row != nullptr ? row + c : scratch.data() + k * column_chunk;
+          strip[fresh[first_fresh + k]] = fresh_strip[k];
         }
         if (n_fresh_here > 0)
           kernel.evaluate(first_fresh, n_fresh_here, c, c + width, fresh_strip.data(), thread);
@@ -335,19 +316,19 @@ void KernelMatrix<T>::add_piece(index_t n_columns, std::span<const index_t> rows
 }
 
 template <Real T> void KernelMatrix<T>::restrict_to(std::span<const index_t> columns) {
-  auto kept = rows().restricted(single(columns));
-  close_restricted();
-  restricted_ = std::move(kept);
+  auto kept = rows_->restricted(single(columns));
+  if (whole_)
+    closed_values_ += rows_->values_computed();
+  else
+    whole_ = std::move(rows_);
+  rows_ = std::move(kept);
   open_cache();
 }
 
-template <Real T> void KernelMatrix<T>::close_restricted() {
-  if (restricted_) closed_values_ += restricted_->values_computed();
-  restricted_.reset();
-}
-
 template <Real T> void KernelMatrix<T>::restore() {
-  close_restricted();
+  if (!whole_) return;
+  closed_values_ += rows_->values_computed();
+  rows_ = std::move(whole_);
   open_cache();
 }
 

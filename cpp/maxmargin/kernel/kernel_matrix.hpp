@@ -42,18 +42,18 @@ template <Real T> class KernelMatrix {
 
   index_t size() const { return is_duplicated() ? 2 * n_columns() : n_columns(); }
   // Those of which a row has values of its own.
-  index_t n_columns() const { return rows().size(); }
+  index_t n_columns() const { return rows_->size(); }
   int threads() const { return threads_; }
   // Whether computing a value costs more than fetching it from main memory.
-  bool has_expensive_values() const { return rows().products_per_value() >= kCheapProducts; }
+  bool has_expensive_values() const { return rows_->products_per_value() >= kCheapProducts; }
   // Whether every row, once computed, stays.
   bool keeps_all_rows() const { return cache_ && cache_->capacity() >= n_columns(); }
 
   // The whole matrix where it stands in memory: size() x size() numbers; else nullptr.
-  const T* stored() const { return is_duplicated() ? nullptr : rows().stored_row(0); }
+  const T* stored() const { return is_duplicated() ? nullptr : rows_->stored_row(0); }
 
   // Bounds of how far values are off, as KernelRows has them.
-  std::vector<double> relative_errors() const { return rows().relative_errors(); }
+  std::vector<double> relative_errors() const { return rows_->relative_errors(); }
 
   // out[r * stride + c] = K(rows[r], rows[c]); stride >= rows.size() rounded up to a cache line.
   void square(std::span<const index_t> rows, T* out, index_t stride);
@@ -95,18 +95,15 @@ template <Real T> class KernelMatrix {
  private:
   static constexpr double kCheapProducts = 32.0;
 
-  KernelRows<T>& rows() const { return restricted_ ? *restricted_ : *all_; }
-  bool is_duplicated() const { return variables_ == Variables::duplicated && !restricted_; }
+  bool is_duplicated() const { return variables_ == Variables::duplicated && !whole_; }
   std::vector<index_t> single(std::span<const index_t> columns) const;
   void open_cache();
-  void close_restricted();
   void add_duplicated(std::span<const index_t> rows, std::span<const double> coef, double* out,
                       std::span<const char> will_return);
   void square_from_rows(std::span<const index_t> columns, T* out, index_t stride);
   void add_single(std::span<const index_t> rows, std::span<const double> coef, double* out,
                   std::span<const char> will_return);
   int threads_for(std::size_t n_rows, index_t n_columns) const;
-  void add_stored(std::span<const index_t> rows, std::span<const double> coef, double* out);
   void add_directly(index_t n_columns, std::span<const index_t> rows, std::span<const double> coef,
                     double* out);
   void add_in_pieces(std::span<const index_t> rows, std::span<const RowSum> sums,
@@ -114,8 +111,8 @@ template <Real T> class KernelMatrix {
   void add_piece(index_t n_columns, std::span<const index_t> rows, std::span<const RowSum> sums,
                  std::span<const char> will_return);
 
-  std::unique_ptr<KernelRows<T>> all_;
-  std::unique_ptr<KernelRows<T>> restricted_;
+  std::unique_ptr<KernelRows<T>> rows_;
+  std::unique_ptr<KernelRows<T>> whole_; // while rows_ is restricted
   Variables variables_;
   std::size_t cache_bytes_;
   int threads_;
