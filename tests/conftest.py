@@ -46,6 +46,8 @@ def pytest_configure() -> None:
     # A shell starts what runs in the background with Ctrl-C ignored, and children inherit that.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    # LIBSVM's threads would otherwise spin between its loops, and take the processors from others.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 
 @pytest.fixture(scope="session")

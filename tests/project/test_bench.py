@@ -1,5 +1,6 @@
 """The checks of bench/verify.py against LIBSVM's own figures, and a quick pass of every command."""
 
+import functools
 import importlib
 import json
 import re
@@ -151,7 +152,13 @@ def test_both_kernel_perceptrons_make_the_same_mistakes(bench, monkeypatch, tmp_
     assert len(set(mistakes)) == 1
 
 
-@pytest.mark.parametrize("command", ["compare", "cache_size", "small_fits", "memory", "busy"])
+# .ci/run makes a quick pass of every command, and these.
+slow = functools.partial(pytest.param, marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize(
+    "command", ["compare", slow("cache_size"), slow("small_fits"), slow("memory"), slow("busy")]
+)
 def test_quick_pass(bench, monkeypatch, tmp_path, command):
     pytest.importorskip("sklearn")
     pytest.importorskip("libsvm.svm")
@@ -181,6 +188,7 @@ def test_predictions_and_clouds_are_named_like_problems(bench):
         bench("busy").parse_arguments(["--only", "500x20,nothing"])
 
 
+@pytest.mark.slow
 def test_linear_machines_are_compared_at_equal_objectives(bench, monkeypatch, tmp_path):
     pytest.importorskip("liblinear.liblinear")
     monkeypatch.setenv("PYTHONPATH", str(Path(maxmargin.__file__).parent.parent))
@@ -195,7 +203,7 @@ def test_linear_machines_are_compared_at_equal_objectives(bench, monkeypatch, tm
     assert theirs["objective"] <= ours["objective"] * (1 + 1e-4)
 
 
-@pytest.mark.parametrize("command", ["perceptron", "stream"])
+@pytest.mark.parametrize("command", ["perceptron", slow("stream")])
 def test_quick_pass_of_online_training(bench, monkeypatch, tmp_path, command):
     monkeypatch.setenv("PYTHONPATH", str(Path(maxmargin.__file__).parent.parent))
     file = tmp_path / "out.json"

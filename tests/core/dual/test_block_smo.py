@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from itertools import pairwise
 
 import numpy as np
@@ -53,6 +54,14 @@ def test_small_problems_reach_the_optimum_of_a_dense_qp(n, kernel):
     assert result["dual_objective"][0] == pytest.approx(objective, rel=1e-12, abs=1e-12)
 
 
+@functools.lru_cache(maxsize=1)
+def problem_with_kernel(n, sparse):
+    X, y = problem(n, 6, seed=1, flip=0.03)
+    if sparse:
+        X = np.where(np.abs(X) > 0.8, X, 0.0)
+    return X, y, kernel_matrix(X, X, gamma=0.5)
+
+
 LARGE = pytest.param(6001, 0.3, marks=pytest.mark.no_sanitizer)
 
 
@@ -62,14 +71,12 @@ LARGE = pytest.param(6001, 0.3, marks=pytest.mark.no_sanitizer)
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize(("n", "C"), [(2500, 1.0), LARGE, (3000, 100.0)])
 def test_the_certificate_is_true(n, C, sparse, shrinking, precision, rounding):
-    X, y = problem(n, 6, seed=1, flip=0.03)
+    X, y, K = problem_with_kernel(n, sparse)
     if sparse:
-        X = np.where(np.abs(X) > 0.8, X, 0.0)
         S = sp.csr_matrix(X)
         data = (S.data, S.indices, S.indptr, X.shape[1])
     result = fit(data if sparse else X, y, C=C, shrinking=shrinking, tol=1e-3, precision=precision)
     beta, signs, b = signed(result, y)
-    K = kernel_matrix(X, X, gamma=0.5)
     upper = np.full(n, C)
     objective = c_svc_checks(K, signs, beta, b, upper, 1e-3)
     assert result["stop_reason"] == ["converged"]

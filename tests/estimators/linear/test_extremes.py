@@ -87,6 +87,7 @@ def test_l1_with_fewer_samples_than_features(C, seed):
     assert model.certificate_.primal_objective <= theirs * (1.0 + 1e-4)
 
 
+@pytest.mark.slow
 def test_a_callback_never_sees_passes_fall_back():
     """As they would where the samples are copied, after 50 of them."""
     r = rng(8)
