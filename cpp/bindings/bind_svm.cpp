@@ -5,9 +5,8 @@
 #include "maxmargin/kernel/cross_kernel.hpp"
 #include "maxmargin/kernel/kernel_function.hpp"
 #include "maxmargin/model/decision.hpp"
-#include "maxmargin/svm/one_class.hpp"
 #include "maxmargin/svm/one_vs_one.hpp"
-#include "maxmargin/svm/svr.hpp"
+#include "maxmargin/svm/single_machine.hpp"
 
 #include <algorithm>
 #include <array>
@@ -226,10 +225,10 @@ void bind_svm(py::module_& m) {
       "the fields of the certificate of every machine.");
   m.def("svr_fit", &svr_fit, py::arg("X"), py::arg("targets"), py::arg("upper"), py::arg("kernel"),
         py::arg("options"), py::arg("epsilon") = 0.1, py::arg("nu") = py::none(),
-        py::arg("callback") = py::none(), "Train a regression; see svm/svr.hpp.");
+        py::arg("callback") = py::none(), "Train a regression; see svm/single_machine.hpp.");
   m.def("one_class_fit", &one_class_fit, py::arg("X"), py::arg("upper"), py::arg("kernel"),
         py::arg("options"), py::arg("nu"), py::arg("callback") = py::none(),
-        "Train a one-class machine; see svm/one_class.hpp.");
+        "Train a one-class machine; see svm/single_machine.hpp.");
 
   py::class_<Decision>(m, "Decision",
                        "Machines that each have a coefficient for every support vector, packed.")

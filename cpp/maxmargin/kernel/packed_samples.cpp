@@ -152,8 +152,8 @@ double PackingPlan::products_per_value() const {
 }
 
 // sum_j c_j x_j.z = sum_j c_j (x_j - m).(z - m) + sum_j c_j (x_j - m).m  for sum c = 0.
-double PackingPlan::level_shift(std::span<const index_t> samples,
-                                std::span<const double> coef) const {
+double PackingPlan::centring_correction(std::span<const index_t> samples,
+                                        std::span<const double> coef) const {
   double shift = 0.0;
   if (kernel.type != KernelType::linear || scaling.centre.empty()) return shift;
   const auto& m = scaling.centre;

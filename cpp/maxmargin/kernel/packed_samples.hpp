@@ -19,7 +19,7 @@ inline constexpr index_t kSegmentLane = kLane<float>;
 // samples must outlive it.
 struct PackingPlan {
   // Where the coefficients of all sums of kernel values will sum up to zero, samples may be centred
-  // for the linear kernel too: all such sums then change by the same number (level_shift).
+  // for the linear kernel too: all such sums then change by the same number (centring_correction).
   PackingPlan(const MatrixView& X, const KernelParams& kernel, bool sums_to_zero = false,
               int threads = 1);
 
@@ -28,7 +28,7 @@ struct PackingPlan {
 
   // By how much sums of the samples' own kernel values exceed those of the packed ones, where the
   // coefficients of the given samples sum up to zero.
-  double level_shift(std::span<const index_t> samples, std::span<const double> coef) const;
+  double centring_correction(std::span<const index_t> samples, std::span<const double> coef) const;
 
   // X holds the values of all samples with all.
   bool is_precomputed() const { return kernel.type == KernelType::precomputed; }

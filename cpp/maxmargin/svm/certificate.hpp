@@ -5,10 +5,10 @@
 
 namespace maxmargin {
 
-// What was reached by one fit, by float64 kernel values. Where the solver worked on float32 ones,
-// the dual objective may show their rounding up to 1e-6 of it, and the primal objective up to a
-// tenth of the gap or of the hundredth part of tol sum alpha. Both are those that the formulation's
-// own file states; the dual one is minimised, in LIBSVM's sign and scale.
+// The certificate of one fit. The objectives are those of svm/formulation.hpp, with float64 kernel
+// values; the dual one is minimised, in LIBSVM's sign and scale. Where the solver worked on float32
+// values, their rounding may change the dual objective by 1e-6 of it, and the primal objective by a
+// tenth of the duality gap or of 0.01 tol sum |beta|, whichever is larger.
 struct Certificate {
   double dual_objective = 0.0;
   double primal_objective = 0.0; // at the model's rho

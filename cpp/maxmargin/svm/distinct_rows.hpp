@@ -32,8 +32,8 @@ class DistinctRows {
   // Calls visit(row, beta) for every row that has a part of the coefficient of row i, if that is
   // not zero, and lets the certificate count them. The bounds are those here times `scale`.
   template <class Visit>
-  void divide(index_t i, double beta, double scale, bool has_ridge, Certificate& certificate,
-              const Visit& visit) const {
+  void distribute(index_t i, double beta, double scale, bool has_ridge, Certificate& certificate,
+                  const Visit& visit) const {
     if (beta == 0.0) return;
     if (next_[i] == kNone) return visit(i, beta);
     if (std::isinf(bounds_[i])) return visit(hard_row(i), beta);

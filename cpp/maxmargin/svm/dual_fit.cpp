@@ -257,7 +257,7 @@ Machine train(const Formulation& formulation, const KernelSource& source,
   });
   machine.beta = fit.beta();
   machine.rho = offset.rho;
-  if (formulation.has_free_width()) machine.counterpart = offset.width;
+  if (formulation.has_free_width()) machine.equivalent = offset.width;
   return machine;
 }
 

@@ -40,7 +40,7 @@ struct KernelOptions {
 struct Machine {
   std::vector<double> beta;
   double rho = 0.0;
-  double counterpart = 0.0; // of nu: the C of the same C-SVC, the epsilon of the same epsilon-SVR
+  double equivalent = 0.0; // C or epsilon: of a nu-SVC or nu-SVR, that of the same C-SVC or SVR
   Certificate certificate;
 };
 

@@ -93,7 +93,7 @@ Machine train_nu_svc(const KernelSource& source, std::span<const double> y,
       machine.beta = fit.beta();
       for (double& beta : machine.beta) beta /= r;
       machine.rho /= r;
-      machine.counterpart = 1.0 / (r * unit);
+      machine.equivalent = 1.0 / (r * unit);
       return machine;
     }
     problem.start = fit.solution().beta;

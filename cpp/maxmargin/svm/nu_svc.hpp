@@ -9,9 +9,8 @@ namespace maxmargin {
 //   minimise  1/2 ||w||^2 - s r + sum_i C_i max(0, r - y_i (w.phi(x_i) - rho)),   s = nu sum_i C_i
 //
 // (but s no more than twice the sum of the lighter class, beyond which there is no solution). The
-// machine is divided by r, so that the margin is 1: it is then the C-SVC with C = 1 / r, which is
-// the counterpart. The objectives and the violation are those of that machine: divided by r^2, and
-// by r.
+// machine is divided by r, so that the margin is 1: it is then the C-SVC with C = 1 / r, its
+// equivalent. The objectives and the violation are those of that machine: divided by r^2, and by r.
 //
 // At the largest feasible nu, all of the lighter class is at C_i. Where the mean of that class then
 // is one of the heavier class's means of at most the same bounds, w = 0, and every r >= 0 is a

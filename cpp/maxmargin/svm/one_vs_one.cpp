@@ -154,7 +154,7 @@ class OneVsOne {
     kernel.whole_matrix = whole_matrix;
     const KernelSource source{samples_, segments, kernel};
     Machine machine = train_on(source, y, C, pair);
-    machine.rho += samples_.level_shift(segments, machine.beta);
+    machine.rho += samples_.centring_correction(segments, machine.beta);
     return machine;
   }
 
@@ -201,7 +201,7 @@ class OneVsOne {
     for (const Entry& e : entries) parts.dual_coef[e.row * n_vectors + column[e.sample]] = e.beta;
     for (const Machine& machine : machines) {
       parts.rho.push_back(machine.rho);
-      if (options_.nu) parts.equivalent.push_back(machine.counterpart);
+      if (options_.nu) parts.equivalent.push_back(machine.equivalent);
     }
     return finished(std::move(parts), std::move(certificates));
   }
@@ -220,13 +220,13 @@ class OneVsOne {
 
   void append_entries(const ClassPair& pair, const Machine& machine, Certificate& certificate,
                       std::vector<Entry>& entries) const {
-    const double scale = options_.nu ? machine.counterpart : 1.0;
+    const double scale = options_.nu ? machine.equivalent : 1.0;
     index_t begin = 0;
     for (const auto& [own, other] :
          {std::pair(pair.first, pair.second), {pair.second, pair.first}}) {
       const index_t row = coef_row(own, other);
       for (std::size_t k = 0; k < samples_.segment(own).size(); ++k)
-        distinct_.divide(
+        distinct_.distribute(
             samples_.segment(own)[k], machine.beta[begin + static_cast<index_t>(k)], scale,
             loss_ != Loss::hinge, certificate,
             [&](index_t sample, double beta) { entries.push_back({sample, row, beta}); });

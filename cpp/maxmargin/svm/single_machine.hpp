@@ -1,41 +1,32 @@
 #pragma once
 
-#include "maxmargin/svm/distinct_rows.hpp"
-#include "maxmargin/svm/dual_fit.hpp"
+#include "maxmargin/data/views.hpp"
+#include "maxmargin/kernel/kernel_params.hpp"
 #include "maxmargin/svm/kernel_fit.hpp"
+#include "maxmargin/svm/machine.hpp"
 
 #include <span>
-#include <vector>
 
 namespace maxmargin {
 
-// The distinct rows of positive weight of a training set, all in one segment. X and the kernel must
-// outlive it.
-class WholeSet {
- public:
-  // `targets`: empty if there are none. `sums_to_zero`: the coefficients of the machine will.
-  WholeSet(const MatrixView& X, std::span<const double> targets, std::span<const double> C,
-           const KernelParams& kernel, bool sums_to_zero, const TrainingOptions& options,
-           Control& control);
+// Formulations of one machine on the whole training set (svm/formulation.hpp). C, the bound of
+// every row's loss, and z have one element for each row of X; a row with C = 0 is left out. They
+// require a row of positive C.
 
-  KernelSource source() const { return {samples_, kSegments, kernel_}; }
+// Support vector regression.
+KernelFit train_svr(const MatrixView& X, std::span<const double> z, std::span<const double> C,
+                    double epsilon, const KernelParams& kernel, const TrainingOptions& options,
+                    Control& control);
 
-  // One number for each row to one for each column; 0 for padding.
-  std::vector<double> by_column(std::span<const double> by_row) const;
-  // The bound of every column.
-  std::vector<double> bounds() const { return by_column(distinct_.bounds()); }
+// The same with a free epsilon. Requires 0 < nu <= 1.
+KernelFit train_nu_svr(const MatrixView& X, std::span<const double> z, std::span<const double> C,
+                       double nu, const KernelParams& kernel, const TrainingOptions& options,
+                       Control& control);
 
-  // The model of a machine over the columns.
-  KernelFit fit_of(SvmType type, const Machine& machine) const;
-
- private:
-  static constexpr index_t kSegments[] = {0};
-
-  const MatrixView& X_;
-  const KernelParams& params_;
-  DistinctRows distinct_;
-  TrainingSamples samples_;
-  KernelOptions kernel_;
-};
+// One-class machine. Where nu sum_i C_i < 1, the tolerance is multiplied by it, as the solution is.
+// Requires 0 < nu <= 1.
+KernelFit train_one_class(const MatrixView& X, std::span<const double> C, double nu,
+                          const KernelParams& kernel, const TrainingOptions& options,
+                          Control& control);
 
 } // namespace maxmargin

@@ -94,12 +94,12 @@ ExactSums TrainingSamples::exact_sums(std::span<const index_t> segments, int thr
   return ExactSums(plan_, std::move(sample_of), threads, control_);
 }
 
-double TrainingSamples::level_shift(std::span<const index_t> segments,
-                                    std::span<const double> beta) const {
+double TrainingSamples::centring_correction(std::span<const index_t> segments,
+                                            std::span<const double> beta) const {
   double shift = 0.0;
   index_t begin = 0;
   for (const index_t s : segments) {
-    shift += plan_.level_shift(segments_[s], beta.subspan(begin, segments_[s].size()));
+    shift += plan_.centring_correction(segments_[s], beta.subspan(begin, segments_[s].size()));
     begin += n_columns(s);
   }
   return shift;

@@ -43,7 +43,7 @@ class TrainingSamples {
   ExactSums exact_sums(std::span<const index_t> segments, int threads) const;
 
   // What a level of sums of kernel values is to be raised by; beta by column of rows(segments).
-  double level_shift(std::span<const index_t> segments, std::span<const double> beta) const;
+  double centring_correction(std::span<const index_t> segments, std::span<const double> beta) const;
 
   // About how far float32 kernel values are off: measured on a few samples, and at least the
   // rounding of the largest of their values.
