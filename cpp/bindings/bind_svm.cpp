@@ -9,36 +9,24 @@
 #include "maxmargin/svm/single_machine.hpp"
 
 #include <algorithm>
-#include <array>
-#include <string_view>
 
 namespace maxmargin::bindings {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, KernelType>, 11> kTypes = {{
-    {"linear", KernelType::linear},
-    {"poly", KernelType::polynomial},
-    {"rbf", KernelType::rbf},
-    {"sigmoid", KernelType::sigmoid},
-    {"precomputed", KernelType::precomputed},
-    {"power_sum", KernelType::power_sum},
-    {"constant", KernelType::constant},
-    {"laplacian", KernelType::laplacian},
-    {"chi_squared", KernelType::chi_squared},
-    {"histogram_intersection", KernelType::histogram_intersection},
-    {"composed", KernelType::composed},
-}};
-
-std::string type_name(const KernelParams& kernel) {
-  return std::string(
-      std::ranges::find(kTypes, kernel.type, [](auto& t) { return t.second; })->first);
+KernelParams kernel_params(const std::string& type, double gamma, double coef0, int degree) {
+  const auto found = std::ranges::find(kKernelNames, type, &KernelName::name);
+  const auto number = static_cast<KernelType>(found - kKernelNames.begin());
+  require(found != kKernelNames.end() && number != KernelType::composed,
+          "unknown kernel '" + type + "'");
+  return {number, gamma, coef0, degree, {}};
 }
 
-KernelParams kernel_params(const std::string& type, double gamma, double coef0, int degree) {
-  const auto found = std::ranges::find(kTypes, type, [](auto& t) { return t.first; });
-  require(found != kTypes.end() && found->second != KernelType::composed,
-          "unknown kernel '" + type + "'");
-  return {found->second, gamma, coef0, degree, {}};
+// Those that LIBSVM knows.
+py::tuple libsvm_kernels() {
+  py::list names;
+  for (const KernelName& kernel : kKernelNames)
+    if (!kernel.libsvm.empty()) names.append(kernel.name);
+  return py::tuple(names);
 }
 
 // In postfix notation: tuples (kernel, weight), the strings "+" and "*", and "factors" after a step
@@ -199,10 +187,12 @@ void bind_svm(py::module_& m) {
       .def(py::init(&kernel_params), py::arg("type"), py::arg("gamma") = 1.0,
            py::arg("coef0") = 0.0, py::arg("degree") = 3)
       .def_static("composed", &composed_kernel, py::arg("steps"), py::arg("factors") = py::none())
-      .def_property_readonly("type", &type_name)
+      .def_property_readonly("type", [](const KernelParams& k) { return names_of(k.type).name; })
       .def_readonly("gamma", &KernelParams::gamma)
       .def_readonly("coef0", &KernelParams::coef0)
       .def_readonly("degree", &KernelParams::degree);
+
+  m.attr("LIBSVM_KERNELS") = libsvm_kernels();
 
   m.def("kernel_values", &kernel_values, py::arg("A"), py::arg("B"), py::arg("kernel"),
         py::arg("factors") = py::none(), py::arg("n_threads") = 0,

@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 
 __version__: str
 compiler: str
+LIBSVM_KERNELS: tuple[str, ...]
 
 class Cancelled(Exception): ...  # noqa: N818
 class NumericError(ArithmeticError): ...

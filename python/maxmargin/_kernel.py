@@ -13,7 +13,8 @@ from maxmargin._mapped import parts_of
 from maxmargin._sparse import CsrMatrix, Matrix, take_rows
 from maxmargin._wording import shown
 
-KERNELS = ("linear", "poly", "rbf", "sigmoid")
+# All but "precomputed".
+KERNELS = _core.LIBSVM_KERNELS[:-1]
 
 # The values of the rows of A with those of B, shape (len(A), len(B)).
 KernelFunction: TypeAlias = Callable[[Any, Any], Any]
@@ -98,7 +99,7 @@ def check_kernel(
     _validation.check_gamma(gamma)
     coef0 = _validation.check_real("coef0", coef0)
     degree = _validation.check_integer("degree", degree, at_least=0)
-    choices = (*KERNELS, "precomputed") if may_be_given else KERNELS
+    choices = _core.LIBSVM_KERNELS if may_be_given else KERNELS
     if isinstance(kernel, str) and kernel in choices:
         return KernelParams(kernel, _UNRESOLVED, coef0, degree)
     is_class = isinstance(kernel, type)

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <string_view>
 #include <vector>
 
 namespace maxmargin {
@@ -17,6 +19,25 @@ enum class KernelType {
   histogram_intersection,
   composed
 };
+
+// Of every KernelType in turn, and the word of LIBSVM's model files where they know it.
+struct KernelName {
+  std::string_view name, libsvm;
+};
+inline constexpr std::array<KernelName, 11> kKernelNames = {{{"linear", "linear"},
+                                                             {"poly", "polynomial"},
+                                                             {"rbf", "rbf"},
+                                                             {"sigmoid", "sigmoid"},
+                                                             {"precomputed", "precomputed"},
+                                                             {"power_sum", ""},
+                                                             {"constant", ""},
+                                                             {"laplacian", ""},
+                                                             {"chi_squared", ""},
+                                                             {"histogram_intersection", ""},
+                                                             {"composed", ""}}};
+constexpr const KernelName& names_of(KernelType type) {
+  return kKernelNames[static_cast<std::size_t>(type)];
+}
 
 enum class CompositionStep { value, add, multiply };
 

@@ -128,10 +128,11 @@ SvmType read_type(const Header& header) {
 
 KernelParams read_kernel(const Header& header) {
   const std::string_view name = header.word("kernel_type");
-  header.check(contains(kKernelNames, name), "kernel_type",
+  const auto kernel_name = std::ranges::find(kKernelNames, name, &KernelName::libsvm);
+  header.check(!name.empty() && kernel_name != kKernelNames.end(), "kernel_type",
                quoted(name) + " is none of linear, polynomial, rbf, sigmoid and precomputed");
   KernelParams kernel;
-  kernel.type = static_cast<KernelType>(found(kKernelNames, name));
+  kernel.type = static_cast<KernelType>(kernel_name - kKernelNames.begin());
   if (uses_gamma(kernel.type)) {
     kernel.gamma = header.number<double>("gamma");
     header.check(kernel.gamma >= 0.0, "gamma", "must be >= 0");

@@ -10,8 +10,6 @@ namespace maxmargin {
 // The words of LIBSVM's model files.
 inline constexpr std::array<std::string_view, 5> kTypeNames = {
     "c_svc", "nu_svc", "one_class", "epsilon_svr", "nu_svr"}; // by SvmType
-inline constexpr std::array<std::string_view, 5> kKernelNames = {
-    "linear", "polynomial", "rbf", "sigmoid", "precomputed"}; // by KernelType
 
 inline bool uses_gamma(KernelType type) {
   return type != KernelType::linear && type != KernelType::precomputed;

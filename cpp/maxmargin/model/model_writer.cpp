@@ -43,10 +43,10 @@ std::vector<std::int32_t> integer_labels(const std::vector<double>& labels) {
 }
 
 void append_kernel(std::string& text, const KernelParams& kernel) {
-  require(static_cast<std::size_t>(kernel.type) < kKernelNames.size(),
-          "LIBSVM's model format does not know this kernel");
+  const std::string_view name = names_of(kernel.type).libsvm;
+  require(!name.empty(), "LIBSVM's model format does not know this kernel");
   text += "kernel_type ";
-  text += kKernelNames[static_cast<std::size_t>(kernel.type)];
+  text += name;
   text += '\n';
   if (uses_degree(kernel.type)) append_line(text, "degree", std::vector{kernel.degree});
   if (uses_gamma(kernel.type)) append_line(text, "gamma", std::vector{kernel.gamma});

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from maxmargin import _validation, io
-from maxmargin._kernel import KERNELS
+from maxmargin import _core, _validation, io
 from maxmargin._kernel_machine import KernelMachine, model_of
 from maxmargin._sparse import Matrix
 from maxmargin.cli._cross_validation import folds_of, samples_of
@@ -22,7 +21,6 @@ from maxmargin.svm import SVC, NuSVC
 
 # By the number of -s and of -t.
 _ESTIMATORS: tuple[type[KernelMachine], ...] = (SVC, NuSVC, OneClassSVM, SVR, NuSVR)
-_KERNELS = (*KERNELS, "precomputed")
 
 # Folds for the scale of the errors of a regression, LIBSVM's number.
 _NOISE_FOLDS = 5
@@ -95,7 +93,7 @@ class Problem:
         """Return the estimator that the flags describe, with other values of `params`."""
         given = self._given
         values = {
-            "kernel": _KERNELS[given.get("-t", 2)],
+            "kernel": _core.LIBSVM_KERNELS[given.get("-t", 2)],
             "degree": given.get("-d", 3),
             "gamma": given.get("-g", 0.0) or "auto",
             "coef0": given.get("-r", 0.0),
