@@ -6,14 +6,14 @@ Every operation is one call from Python, which is part of its cost here (tens of
 import numpy as np
 import pytest
 
-from maxmargin import _core
+from maxmargin import _core_internal as internal
 
 ROW_LENGTH = 1_000
 N_CALLS = 10_000
 
 
 def cache_of(n_keys, n_rows):
-    return _core._internal.RowCache(n_keys, ROW_LENGTH, n_rows * ROW_LENGTH * 8)
+    return internal.RowCache(n_keys, ROW_LENGTH, n_rows * ROW_LENGTH * 8)
 
 
 def replay(cache, keys):

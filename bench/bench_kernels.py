@@ -14,11 +14,11 @@ import scipy.sparse as sp
 
 import samples
 from maxmargin import _core
+from maxmargin import _core_internal as internal
 
 REPEAT = 20
 N_QUERIES, N_COLUMNS = 240, 1024
 
-internal = _core._internal
 # The scalar reference is the oracle of the tests, not a target anybody runs.
 TARGETS = [name for name in _core.simd_targets() if name != "reference"]
 

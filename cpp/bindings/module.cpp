@@ -8,10 +8,8 @@ PYBIND11_MODULE(_core, m) {
   bind_kernel_model(m);
   bind_arrays(m);
   bind_info(m);
-  bind_internal(m);
   bind_io(m);
   bind_linear(m);
-  bind_linear_internal(m);
   bind_online(m);
   bind_perceptron(m);
 }

@@ -12,11 +12,9 @@ namespace maxmargin::bindings {
 
 void bind_arrays(py::module_& m);
 void bind_info(py::module_& m);
-void bind_internal(py::module_& m);
 void bind_io(py::module_& m);
 void bind_kernel_model(py::module_& m);
 void bind_linear(py::module_& m);
-void bind_linear_internal(py::module_& m);
 void bind_online(py::module_& m);
 void bind_perceptron(py::module_& m);
 void bind_svm(py::module_& m);

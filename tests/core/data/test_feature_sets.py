@@ -9,8 +9,8 @@ import scipy.sparse as sp
 from maxmargin import SVC, SVR, OneClassSVM, _core
 from oracles.problems import rng
 from oracles.svm import kernel
+from support.internal import internal
 
-internal = _core._internal
 LARGEST_SET, MOST_FEATURES = 127, 4096
 
 

@@ -139,20 +139,6 @@ def test_the_objective_falls_with_every_further_step():
     assert result["stop_reason"] == ["converged"]
 
 
-@pytest.mark.parametrize("n", [1, 2, 7, 63, 64, 65, 200, 301])
-def test_cholesky_solves(n):
-    rng = np.random.default_rng(n)
-    root = rng.normal(size=(n, n + 3))
-    A, b = root @ root.T, rng.normal(size=n)
-    x = _core._internal.cholesky_solve(A, b, 0.25)
-    np.testing.assert_allclose((A + 0.25 * np.eye(n)) @ x, b, rtol=1e-8, atol=1e-8)
-
-
-def test_cholesky_tells_of_a_matrix_that_is_not_positive_definite():
-    assert _core._internal.cholesky_solve(np.diag([1.0, 1.0, -1.0]), np.ones(3), 1e-10) is None
-    assert _core._internal.cholesky_solve(np.ones((70, 70)), np.ones(70), 0.0) is None
-
-
 @pytest.mark.parametrize("C", [1e4, 1e6])
 @pytest.mark.parametrize("tol", [1e-3, 1e-7])
 def test_newton_steps_finish_what_pair_steps_would_creep_along(C, tol):

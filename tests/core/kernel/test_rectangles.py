@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from maxmargin import _core
 from oracles.problems import rng
 from oracles.svm import kernel
+from support.internal import internal
 
 
 @pytest.mark.parametrize("form", ["dense", "csr", "tail", "precomputed", "stored"])
@@ -29,7 +30,7 @@ def test_rectangles_of_kernel_values_are_those_of_the_definition(form, dtype, n_
     elif form != "dense":
         samples, params = expected.astype(dtype), _core.KernelParams("precomputed")
     rows, columns = rng(2).integers(0, 64, n_rows), rng(3).integers(0, 64, n_columns)
-    values = _core._internal.kernel_rectangle(samples, params, form == "stored", rows, columns)
+    values = internal.kernel_rectangle(samples, params, form == "stored", rows, columns)
     tolerance = 1e-5 if dtype == np.float32 else 1e-13
     np.testing.assert_allclose(
         values[:, :n_columns], expected[np.ix_(rows, columns)], atol=tolerance
@@ -37,7 +38,7 @@ def test_rectangles_of_kernel_values_are_those_of_the_definition(form, dtype, n_
     if form not in ("precomputed", "stored"):
         factors = rng(4).uniform(-1, 1, (1, 64))
         weighed = _core.KernelParams.composed([(params, 1.0), "factors"], factors)
-        values = _core._internal.kernel_rectangle(samples, weighed, False, rows, columns)
+        values = internal.kernel_rectangle(samples, weighed, False, rows, columns)
         expected = np.outer(factors, factors) * expected
         np.testing.assert_allclose(
             values[:, :n_columns], expected[np.ix_(rows, columns)], atol=tolerance

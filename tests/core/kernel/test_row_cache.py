@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maxmargin import _core
+from support.internal import internal
 
-RowCache = _core._internal.RowCache
+RowCache = internal.RowCache
 
 
 @settings(max_examples=300)

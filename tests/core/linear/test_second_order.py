@@ -11,8 +11,8 @@ from sklearn.linear_model import Ridge
 from maxmargin import LinearSVC, LinearSVR, _core
 from oracles.linear import LOSSES, csr_of, liblinear, primal_objective
 from oracles.linear import second_order_fit as fit
+from support.internal import internal
 
-internal = _core._internal
 INTERCEPTS = [0.0, 1.0, 10.0, np.inf]
 
 

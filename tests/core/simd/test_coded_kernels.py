@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from maxmargin import _core
+from support.internal import internal
 
-internal = _core._internal
 TARGETS = _core.simd_targets()
 DTYPES = [np.float32, np.float64]
 

@@ -12,13 +12,13 @@ import scipy.sparse as sp
 
 from maxmargin import _core
 from oracles.svm import kernel as kernel_matrix
+from support.internal import internal
 
 TARGETS = _core.simd_targets()
 FAST = [target for target in TARGETS if target != "reference"]
 DTYPES = [np.float32, np.float64]
 OF_HISTOGRAMS = ["chi_squared", "histogram_intersection"]
 KERNELS = ["linear", "poly", "rbf", "sigmoid", "laplacian", *OF_HISTOGRAMS]
-internal = _core._internal
 
 
 def samples_for(name, *matrices):

@@ -35,6 +35,8 @@ def samples_of(name):
 @pytest.mark.parametrize("gamma", [1e-3, 0.05])
 @pytest.mark.parametrize("kernel_name", ["rbf", "laplacian"])
 def test_float32_values_are_within_their_bounds(name, gamma, kernel_name):
+    from support.internal import internal
+
     X = samples_of(name).astype(np.float32)
     samples = X
     if name in ("csr", "tail"):
@@ -42,8 +44,8 @@ def test_float32_values_are_within_their_bounds(name, gamma, kernel_name):
         samples = (S.data, S.indices, S.indptr, S.shape[1])
     params = _core.KernelParams(kernel_name, gamma)
     everything = np.arange(64)
-    values = _core._internal.kernel_rectangle(samples, params, False, everything, everything)
-    errors = _core._internal.relative_errors(samples, params)
+    values = internal.kernel_rectangle(samples, params, False, everything, everything)
+    errors = internal.relative_errors(samples, params)
     wide = X.astype(np.float64)
     power = 2 if kernel_name == "rbf" else 1
     distances = (np.abs(wide[:, np.newaxis] - wide) ** power).sum(axis=2)
@@ -54,9 +56,11 @@ def test_float32_values_are_within_their_bounds(name, gamma, kernel_name):
 
 
 def test_only_exponentials_have_bounds():
+    from support.internal import internal
+
     X = rng(0).normal(size=(20, 3)).astype(np.float32)
     for params in (_core.KernelParams("linear"), _core.KernelParams("sigmoid", 0.1)):
-        assert _core._internal.relative_errors(X, params).size == 0
+        assert internal.relative_errors(X, params).size == 0
 
 
 # -- what is learned -------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 // benchmarks.
 #include "bindings/arrays.hpp"
 #include "bindings/control.hpp"
-#include "bindings/pybind.hpp"
+#include "bindings/internal/internal.hpp"
 #include "maxmargin/base/parallel.hpp"
 #include "maxmargin/linear/interior_point.hpp"
 #include "maxmargin/linear/l1_newton.hpp"
@@ -69,7 +69,7 @@ py::tuple weighted_gram(const py::object& X, const Array<double>& weights, doubl
   return py::make_tuple(to_numpy(std::move(lower)), passes.centre());
 }
 
-void bind_codes(py::module_& internal) {
+void def_codes(py::module_& internal) {
   internal.def("encode", [](const std::string& target, const py::array& x) {
     const simd::KernelTable& table = simd::table_named(target);
     std::vector<std::int8_t> codes(static_cast<std::size_t>(x.size()));
@@ -105,8 +105,7 @@ void bind_codes(py::module_& internal) {
 
 } // namespace
 
-void bind_linear_internal(py::module_& m) {
-  py::module_ internal = py::cast<py::module_>(m.attr("_internal"));
+void bind_second_order(py::module_& internal) {
   internal.def(
       "second_order_fit", &second_order_fit, py::arg("X"), py::arg("y"), py::arg("C"),
       py::arg("formulation"), py::arg("options"), py::arg("start"), py::arg("method"),
@@ -117,7 +116,7 @@ void bind_linear_internal(py::module_& m) {
       "weighted_gram", &weighted_gram, py::arg("X"), py::arg("weights"), py::arg("feature") = 0.0,
       py::arg("n_threads") = 0,
       "(lower triangle row by row, centre of the rows) of the Gram matrix of centred rows.");
-  bind_codes(internal);
+  def_codes(internal);
 }
 
 } // namespace maxmargin::bindings

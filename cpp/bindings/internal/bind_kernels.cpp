@@ -1,7 +1,7 @@
 // What tests and benchmarks need to see of the inside: every SIMD target, the row cache, the pair
 // selection.
 #include "bindings/arrays.hpp"
-#include "bindings/pybind.hpp"
+#include "bindings/internal/internal.hpp"
 #include "maxmargin/base/random.hpp"
 #include "maxmargin/data/packed_csr.hpp"
 #include "maxmargin/data/packed_dense.hpp"
@@ -237,8 +237,7 @@ dual::BlockVariables block_of(const Array<double>& beta, const Array<double>& gr
 
 } // namespace
 
-void bind_internal(py::module_& m) {
-  py::module_ internal = m.def_submodule("_internal", "The inside, for tests and benchmarks.");
+void bind_kernels(py::module_& internal) {
   internal.def(
       "kernel_block", &kernel_block, py::arg("target"), py::arg("A"), py::arg("B"),
       py::arg("kernel"), py::arg("repeat") = 1, py::arg("factors") = py::none(),

@@ -1,0 +1,10 @@
+#pragma once
+
+#include "bindings/pybind.hpp"
+
+namespace maxmargin::bindings {
+
+void bind_kernels(py::module_& internal);
+void bind_second_order(py::module_& internal);
+
+} // namespace maxmargin::bindings
