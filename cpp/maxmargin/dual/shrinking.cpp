@@ -6,7 +6,7 @@ namespace maxmargin::dual {
 namespace {
 
 constexpr index_t kRoundsBetween = 4;      // outer steps from one check to the next
-constexpr double kWorthwhileShare = 0.7;   // copy only when this much or less is left
+constexpr double kLargestShare = 0.7;      // of the variables left for which the copies pay
 constexpr index_t kSmallestProblem = 2000; // below, the copies cost more than they save
 constexpr double kNearlyDone = 10;         // times tol: below, nothing more is set aside
 constexpr int kShrinkCount = 2;            // checks in a row that find a variable shrinkable
@@ -41,7 +41,7 @@ template <Real T> bool Shrinker<T>::shrink(const Ends& ends, double tol) {
   if (violation_of(ends) < kNearlyDone * tol) return false;
   find_kept(ends);
   const index_t n_kept = static_cast<index_t>(kept_.size());
-  if (n_kept == 0 || static_cast<double>(n_kept) > kWorthwhileShare * static_cast<double>(state_.n))
+  if (n_kept == 0 || static_cast<double>(n_kept) > kLargestShare * static_cast<double>(state_.n))
     return false;
 
   std::vector<index_t> columns = kept_;

@@ -124,7 +124,7 @@ template <Real T> bool WorkingBlock<T>::is_unbounded_below() const {
 }
 
 template <Real T> index_t WorkingBlock<T>::patience_of_pairs() const {
-  return std::max(2 * block_.n, NewtonStep::cost_in_pair_steps(block_));
+  return std::max(2 * block_.n, BlockNewton::cost_in_pair_steps(block_));
 }
 
 template class WorkingBlock<float>;

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "maxmargin/base/control.hpp"
+#include "maxmargin/dual/block_newton.hpp"
 #include "maxmargin/dual/inner_smo.hpp"
-#include "maxmargin/dual/newton.hpp"
 #include "maxmargin/dual/solver_state.hpp"
 #include "maxmargin/kernel/kernel_matrix.hpp"
 
@@ -54,7 +54,7 @@ template <Real T> class WorkingBlock {
   double time_limit_;
   Control& control_;
   BlockProblem<T> block_;
-  NewtonStep newton_;
+  BlockNewton newton_;
   std::vector<index_t> slots_;
   std::vector<Group> slot_groups_;
   bool is_unbounded_ = false;

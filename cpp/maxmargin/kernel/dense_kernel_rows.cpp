@@ -11,7 +11,7 @@
 namespace maxmargin {
 namespace {
 
-// Queries of one chunk fit a part of the second-level cache, beside the panels and the results.
+// Queries of one chunk fit a part of the second-level cache, with the panels and the results.
 constexpr index_t kQueryBytes = 256 * 1024;
 constexpr index_t kPanelsPerChunk = 16;
 

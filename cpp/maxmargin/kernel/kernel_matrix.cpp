@@ -244,7 +244,7 @@ void KernelMatrix<T>::add_piece(index_t n_columns, std::span<const index_t> rows
   std::vector<index_t> fresh;   // numbers of the others, in the piece
   std::vector<index_t> missing; // the same as columns
   std::vector<T*> room;         // of these in the cache, or nullptr
-  // All are looked up before any is inserted, lest a new one evict one that is about to be used.
+  // All are looked up before any is inserted: a new one could evict one that is about to be used.
   for (const index_t row : rows)
     kept.push_back(cache_ ? cache_->find(row) : kernel.stored_row(row));
   for (index_t r = 0; r < n; ++r)

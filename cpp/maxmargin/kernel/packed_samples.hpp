@@ -44,8 +44,7 @@ struct PackingPlan {
 };
 
 // Samples packed once, for any number of KernelRows over subsets of them. Rows are packed in
-// segments (the classes of a classifier); every segment begins on a line
-// and fills kSegmentLane.
+// segments (the classes of a classifier); every segment begins on a line and fills kSegmentLane.
 template <Real T> class PackedSamples {
  public:
   virtual ~PackedSamples() = default;

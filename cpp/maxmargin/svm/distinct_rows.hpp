@@ -11,10 +11,10 @@
 namespace maxmargin {
 
 // A training set without its repetitions. Of rows that are equal, with equal labels, only the sum
-// of the alpha counts, which has the sum of their C for its bound; their losses are the same. So
-// one of them is trained with that bound, the first, and the others are left out; its coefficient
-// is then divided among all. The hinge and the insensitive loss leave open how: rows are filled up
-// to their bounds one after the other. With a ridge, alpha_i is in proportion to C_i.
+// of the alpha counts, whose bound is the sum of their C; their losses are the same. So the first of
+// them is trained with that bound, and the others are left out; its coefficient is then distributed
+// over all. With the hinge loss, any distribution within the bounds is optimal: rows get theirs one
+// after the other. With a ridge, alpha_i is in proportion to C_i.
 //
 // Data of few or coarse features are full of repetitions. The kernel matrix shrinks with the square
 // of what is left; the time by less where the repeated samples would have been set aside anyway.
@@ -29,8 +29,8 @@ class DistinctRows {
   // Their root mean square, over the others.
   double usual_bound() const;
 
-  // Calls visit(row, beta) for every row that has a part of the coefficient of row i, if that is
-  // not zero, and lets the certificate count them. The bounds are those here times `scale`.
+  // Calls visit(row, beta) for every row that gets a part of the coefficient of row i, if that is
+  // not zero, and counts them in the certificate. The bounds are those here times `scale`.
   template <class Visit>
   void distribute(index_t i, double beta, double scale, bool has_ridge, Certificate& certificate,
                   const Visit& visit) const {

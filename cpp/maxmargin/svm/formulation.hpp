@@ -39,8 +39,8 @@ struct Offset {
 //
 //   minimise  1/2 beta' K beta + sum_i sum_s (s width - t_i) beta
 //
-// with a width that is not free, and with each group's |beta| summing up to its share of `sum`, or
-// all beta to 0 where sum = 0. The squared hinge adds 1 / (2 C_i) to the diagonal of K and has no
+// where a free width is 0 and each group's |beta| sum up to half of `sum`; else all beta sum up to
+// `sum`. The squared hinge adds 1 / (2 C_i) to the diagonal of K and has no
 // upper bound on |beta|; nor has the hard margin, whose dual has no bound below where no w and rho
 // fulfil its conditions.
 //
@@ -66,7 +66,7 @@ struct Formulation {
 
   // C_i times the losses of a column, where the machine has the value f.
   double loss_of(index_t column, double f, double offset_width) const;
-  // The price, per unit of what is minimised.
+  // The price at this offset.
   double price_of(const Offset& offset) const {
     return sum * (has_free_width() ? offset.width : -offset.rho);
   }
@@ -86,8 +86,8 @@ Formulation one_class(std::span<const double> C, double sum);
 dual::DualProblem dual_of(const Formulation& formulation);
 
 // Coefficients up to the bounds C that sum up to `sum`, the first ones at their bounds and the last
-// zero (LIBSVM's start), times `sign`. No more than the bounds allow. What rounding leaves of the
-// sum is nothing.
+// zero (LIBSVM's start), times `sign`. Where the sum exceeds that of the bounds, the bounds. A rest
+// within rounding counts as 0.
 std::vector<double> greedy_start(std::span<const double> C, double sum, double sign);
 
 } // namespace maxmargin

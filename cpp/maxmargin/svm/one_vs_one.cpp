@@ -23,9 +23,9 @@ constexpr index_t kSmallPair = 6000;
 // of the classes with themselves shared by all pairs, that costs a quarter of a matrix for a pair;
 // row by row, it costs the share of the rows that are asked for, and the solver's square blocks.
 constexpr index_t kLargestStored = 2048;
-constexpr index_t kFewestStored = 3; // pairs
-constexpr double kWorthAllRows = 0.2;
-constexpr double kWorthStoring = 32.0; // products; cheaper values are computed anew
+constexpr index_t kFewestStored = 3;       // pairs
+constexpr double kShareOfStored = 0.2;     // of the rows: beyond, all are computed beforehand
+constexpr double kProductsOfStored = 32.0; // of a value: cheaper ones are computed again
 
 // Much refinement of many small pairs would cost more than it saves.
 constexpr double kTightTol = 1e-4;
@@ -58,7 +58,7 @@ class OneVsOne {
         pairs_(pairs_of(n_classes)), params_(kernel) {
     TrainingOptions training = options;
     const bool has_much_refinement = options.solver.tol < kTightTol && pairs_.size() > 1 &&
-                                     samples_.products_per_value() > kWorthStoring;
+                                     samples_.products_per_value() > kProductsOfStored;
     if (options.precision == Precision::automatic && has_much_refinement)
       training.precision = Precision::float64;
     kernel_ = kernel_options_for(samples_, largest_pair(), distinct_.usual_bound(), training);
@@ -73,12 +73,12 @@ class OneVsOne {
     const int inner = side_by_side ? 1 : threads_;
     const bool may_store = loss_ == Loss::hinge && n_pairs >= kFewestStored &&
                            largest_pair() < kSmallPair &&
-                           samples_.products_per_value() > kWorthStoring && diagonals_fit();
+                           samples_.products_per_value() > kProductsOfStored && diagonals_fit();
     bool stores_all = false;
-    if (may_store) { // the first pair tells how many of the kernel rows the others will ask for
+    if (may_store) { // the first pair shows how many kernel rows the others will need
       machines[0] = train(pairs_[0], options_.cache_bytes, threads_, nullptr);
       stores_all = static_cast<double>(machines[0].certificate.kernel_rows) >
-                   kWorthAllRows * static_cast<double>(machines[0].beta.size());
+                   kShareOfStored * static_cast<double>(machines[0].beta.size());
     }
     std::vector<KernelOptions::Memory> memory(static_cast<std::size_t>(outer));
     const std::vector<index_t> order = order_of_pairs(may_store ? 1 : 0, outer);
@@ -118,8 +118,8 @@ class OneVsOne {
     return largest * threads_ <= sum;
   }
 
-  // The pairs from `first` on; where threads share them, the largest first, lest one be left alone
-  // with it.
+  // The pairs from `first` on; where threads share them, the largest first, so that no thread begins
+  // it when the others end.
   std::vector<index_t> order_of_pairs(index_t first, int threads) const {
     std::vector<index_t> order;
     for (index_t p = first; p < static_cast<index_t>(pairs_.size()); ++p) order.push_back(p);

@@ -12,9 +12,8 @@
 
 namespace maxmargin {
 
-// The samples of a training set in segments (its classes), packed when first asked for in a type.
-// The samples must outlive it. May be asked by several threads at a time. `sums_to_zero` as in
-// PackingPlan.
+// The samples of a training set in segments (its classes), packed in a type at the first use of it.
+// The samples must outlive it. Safe to use from several threads. `sums_to_zero` as in PackingPlan.
 class TrainingSamples {
  public:
   TrainingSamples(const MatrixView& X, std::vector<std::vector<index_t>> segments,
@@ -42,7 +41,7 @@ class TrainingSamples {
   // For the columns of rows(segments).
   ExactSums exact_sums(std::span<const index_t> segments, int threads) const;
 
-  // What a level of sums of kernel values is to be raised by; beta by column of rows(segments).
+  // To be added to rho, where samples are centred; beta by column of rows(segments).
   double centring_correction(std::span<const index_t> segments, std::span<const double> beta) const;
 
   // About how far float32 kernel values are off: measured on a few samples, and at least the

@@ -18,7 +18,7 @@ namespace maxmargin::dual {
 //
 // with the nu for which the sum of d over every group is 0 and every d_k, k in D, is what takes k
 // to its bound. One factorisation serves all faces: each further k costs one solve.
-class NewtonStep {
+class BlockNewton {
  public:
   // Moves the free variables to the minimum over them, or to that of the face reached after adding
   // bounds one by one, up to a limit. Never raises the objective. Updates beta and gradient of the

@@ -1,4 +1,4 @@
-#include "maxmargin/dual/newton.hpp"
+#include "maxmargin/dual/block_newton.hpp"
 
 #include "maxmargin/simd/dispatch.hpp"
 
@@ -42,7 +42,7 @@ bool solve_small(std::vector<std::vector<double>> A, std::vector<double>& b) {
 
 } // namespace
 
-index_t NewtonStep::cost_in_pair_steps(const BlockVariables& block) {
+index_t BlockNewton::cost_in_pair_steps(const BlockVariables& block) {
   double n_free = 0.0;
   for (index_t t = 0; t < block.n; ++t)
     n_free += block.beta[t] > block.lower[t] && block.beta[t] < block.upper[t];
@@ -50,7 +50,7 @@ index_t NewtonStep::cost_in_pair_steps(const BlockVariables& block) {
                               (kProductsPerPairStep * static_cast<double>(block.n)));
 }
 
-template <Real T> bool NewtonStep::take(BlockProblem<T>& block, int threads) {
+template <Real T> bool BlockNewton::take(BlockProblem<T>& block, int threads) {
   threads_ = threads;
   if (!factor(block)) return false;
   const std::size_t n = free_.size();
@@ -90,14 +90,14 @@ template <Real T> bool NewtonStep::take(BlockProblem<T>& block, int threads) {
 }
 
 // How far the free variable k may go on towards its target.
-double NewtonStep::room_towards(const BlockVariables& block, std::size_t k, const Vector& step,
-                                const Vector& target) const {
+double BlockNewton::room_towards(const BlockVariables& block, std::size_t k, const Vector& step,
+                                 const Vector& target) const {
   const index_t t = free_[k];
   const double bound = target[k] > step[k] ? block.upper[t] : block.lower[t];
   return std::abs(bound - (block.beta[t] + step[k]));
 }
 
-template <Real T> bool NewtonStep::factor(const BlockProblem<T>& block) {
+template <Real T> bool BlockNewton::factor(const BlockProblem<T>& block) {
   free_.clear();
   groups_.clear();
   for (const auto [first, last] : block.groups) {
@@ -138,14 +138,14 @@ template <Real T> bool NewtonStep::factor(const BlockProblem<T>& block) {
   return true;
 }
 
-double NewtonStep::sum_over(const Group& group, const Vector& v) const {
+double BlockNewton::sum_over(const Group& group, const Vector& v) const {
   return std::accumulate(v.begin() + group.begin, v.begin() + group.end, 0.0);
 }
 
 // The columns of K_FF^-1 for the blocking variable and for those that seem to come next: one pass
 // over the factor serves them all.
-void NewtonStep::solve_columns(const BlockVariables& block, std::size_t blocking,
-                               const Vector& step, const Vector& target) {
+void BlockNewton::solve_columns(const BlockVariables& block, std::size_t blocking,
+                                const Vector& step, const Vector& target) {
   std::vector<std::pair<double, std::size_t>> next; // by the share of their way that they may go
   for (std::size_t k = 0; k < free_.size(); ++k) {
     const double move = std::abs(target[k] - step[k]);
@@ -164,7 +164,7 @@ void NewtonStep::solve_columns(const BlockVariables& block, std::size_t blocking
     solved_.emplace(next[c].second, std::move(columns[c]));
 }
 
-void NewtonStep::hold(std::size_t k, double at) {
+void BlockNewton::hold(std::size_t k, double at) {
   held_.push_back(static_cast<index_t>(k));
   held_at_.push_back(at);
   is_held_[k] = 1;
@@ -172,14 +172,14 @@ void NewtonStep::hold(std::size_t k, double at) {
   solved_.erase(k);
 }
 
-void NewtonStep::add_column(Vector column) {
+void BlockNewton::add_column(Vector column) {
   Vector sums;
   for (const Group& group : groups_) sums.push_back(sum_over(group, column));
   column_sums_.push_back(std::move(sums));
   columns_.push_back(std::move(column));
 }
 
-bool NewtonStep::find_target(Vector& target) const {
+bool BlockNewton::find_target(Vector& target) const {
   // The constraints on the step: its sum over every group, then the held variables.
   const std::size_t n = columns_.size(), n_groups = groups_.size();
   std::vector<Vector> A(n, Vector(n));
@@ -211,7 +211,7 @@ bool NewtonStep::find_target(Vector& target) const {
 }
 
 // Takes a variable that rounding alone keeps from a bound there.
-void NewtonStep::settle(const BlockVariables& block, Vector& step) const {
+void BlockNewton::settle(const BlockVariables& block, Vector& step) const {
   const double dust = kBoundTolerance * largest_magnitude(block);
   for (std::size_t k = 0; k < free_.size(); ++k) {
     const index_t t = free_[k];
@@ -222,7 +222,7 @@ void NewtonStep::settle(const BlockVariables& block, Vector& step) const {
 }
 
 // What rounding left of a group's sum goes to the variable with the most room, if one has any.
-void NewtonStep::balance(const BlockVariables& block, Vector& step) const {
+void BlockNewton::balance(const BlockVariables& block, Vector& step) const {
   for (const Group& group : groups_) {
     index_t widest = -1;
     double most_room = kBoundTolerance * largest_magnitude(block);
@@ -239,7 +239,7 @@ void NewtonStep::balance(const BlockVariables& block, Vector& step) const {
   }
 }
 
-template <Real T> void NewtonStep::apply(BlockProblem<T>& block, const Vector& step) const {
+template <Real T> void BlockNewton::apply(BlockProblem<T>& block, const Vector& step) const {
   std::vector<const T*> rows;
   for (std::size_t k = 0; k < free_.size(); ++k) {
     const index_t t = free_[k];
@@ -255,7 +255,7 @@ template <Real T> void NewtonStep::apply(BlockProblem<T>& block, const Vector& s
                 0, block.n);
 }
 
-template bool NewtonStep::take(BlockProblem<float>&, int);
-template bool NewtonStep::take(BlockProblem<double>&, int);
+template bool BlockNewton::take(BlockProblem<float>&, int);
+template bool BlockNewton::take(BlockProblem<double>&, int);
 
 } // namespace maxmargin::dual
