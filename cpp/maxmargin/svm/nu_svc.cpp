@@ -1,11 +1,12 @@
 #include "maxmargin/svm/nu_svc.hpp"
 
 #include "maxmargin/base/error.hpp"
-#include "maxmargin/model/text.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <numeric>
+#include <string>
 
 namespace maxmargin {
 namespace {
@@ -23,10 +24,11 @@ constexpr double kMuchLess = 1e-3; // of a tolerance that left the sign of r ope
 constexpr double kSameNu = 1e-12;
 
 [[noreturn]] void throw_no_margin(double largest_nu) {
-  std::string message = "the margin is 0: at this nu the classes cannot be told apart; a larger nu "
-                        "may help, the largest feasible one being ";
-  append_real(message, largest_nu);
-  throw InvalidArgument(message);
+  char digits[32];
+  const char* end = std::to_chars(digits, digits + sizeof digits, largest_nu).ptr;
+  throw InvalidArgument("the margin is 0: at this nu the classes cannot be told apart; a larger nu "
+                        "may help, the largest feasible one being " +
+                        std::string(digits, end));
 }
 
 } // namespace
