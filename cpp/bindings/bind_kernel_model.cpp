@@ -56,6 +56,15 @@ py::array_t<double> decision_values(const KernelModel& model, const py::object& 
   return values;
 }
 
+py::array_t<double> predict(const KernelModel& model, const py::object& X, int n_threads) {
+  const MatrixView view = matrix_view(X);
+  Control control(python_hook(py::none()));
+  return to_numpy([&] {
+    const WithoutGil nogil;
+    return model.predict(view, n_threads, control);
+  }());
+}
+
 py::tuple expansion(const KernelModel& model, index_t machine) {
   KernelModel::Expansion expansion = model.expansion(machine);
   return py::make_tuple(to_numpy(std::move(expansion.places)), to_numpy(std::move(expansion.beta)));
@@ -143,6 +152,8 @@ void bind_kernel_model(py::module_& m) {
            "Which support vectors the machine uses, and their coefficients.")
       .def("decision_values", &decision_values, py::arg("X"), py::arg("n_threads") = 0,
            py::arg("factors") = py::none())
+      .def("predict", &predict, py::arg("X"), py::arg("n_threads") = 0,
+           "What it says of every sample, in numbers, for a kernel without factors.")
       .def(
           "vote_winners",
           [](const KernelModel& model, const Array<double>& values) {

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from maxmargin import _core
+from maxmargin import _core, _validation
 from maxmargin._certificate import Certificate
 from maxmargin._kernel import KernelParams, check_samples, overflow_message, values_of_function
 from maxmargin._sparse import CsrMatrix, Matrix, product, take_rows, weighted_row_sum
@@ -47,7 +47,10 @@ class TrainedMachine:
         n_classes = len(self.core.n_support)
         classes, weight = self.classes, self.class_weight
         _check(isinstance(self.kernel, KernelParams), "the kernel")
-        _check(_are_classes(classes, n_classes) if n_classes else classes is None, "classes_")
+        is_sound = classes is None
+        if n_classes > 0:
+            is_sound = _validation.are_classes(classes) and len(classes) == n_classes  # type: ignore[arg-type]
+        _check(is_sound, "classes_")
         _check(weight is None or np.shape(weight) == (n_classes,), "class_weight_")
         if self.kernel.type != "callable":
             _check(self.n_features == self.core.n_features, "n_features_in_")
@@ -161,10 +164,3 @@ def _matrix(vectors: Any) -> Matrix:
 def _check(is_sound: bool, part: str) -> None:
     if not is_sound:
         raise ValueError(f"{part} does not fit the rest of the model; fit it again")
-
-
-def _are_classes(value: Any, n_classes: int) -> bool:
-    """Return whether `value` holds so many classes, each once and sorted."""
-    if not (isinstance(value, np.ndarray) and value.shape == (n_classes,)):
-        return False
-    return bool(np.all(value[:-1] < value[1:]))

@@ -140,15 +140,18 @@ class PairwiseClassifier(_probability.Calibrated, KernelMachine, Classifier):
 
         Raises what `decision_function` raises.
         """
-        core, values = self._core_and_values(X)
-        if core.sigmoids.size > 0 and self._predicts_most_probable:
-            winners = core.probabilities(values).argmax(axis=1)
-        elif self.break_ties and not self._model.is_binary:
-            winners = core.class_scores(values).argmax(axis=1)
-        else:
-            winners = core.vote_winners(values)
-        predicted: NDArray[Any] = self.classes_[winners]
+        predicted: NDArray[Any] = self.classes_[self._winners(self._machine_values(X))]
         return predicted
+
+    def _winners(self, values: NDArray[np.float64]) -> Any:
+        """Return the places in `classes_` that the values of the machines stand for."""
+        self._check_decision_options()
+        core = self._model.core
+        if core.sigmoids.size > 0 and self._predicts_most_probable:
+            return core.probabilities(values).argmax(axis=1)
+        if self.break_ties and not self._model.is_binary:
+            return core.class_scores(values).argmax(axis=1)
+        return core.vote_winners(values)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the decision values of samples.
@@ -171,15 +174,12 @@ class PairwiseClassifier(_probability.Calibrated, KernelMachine, Classifier):
         ValueError
             If `X` is not valid, has another number of features, or the kernel overflows.
         """
-        core, values = self._core_and_values(X)
-        if self._model.is_binary:
-            return -values[:, 0]
-        return values if self.decision_function_shape == "ovo" else core.class_scores(values)
-
-    def _core_and_values(self, X: Any) -> tuple[_core.KernelModel, NDArray[np.float64]]:
         values = self._machine_values(X)
         self._check_decision_options()
-        return self._model.core, values
+        if self._model.is_binary:
+            return -values[:, 0]
+        is_by_pair = self.decision_function_shape == "ovo"
+        return values if is_by_pair else self._model.core.class_scores(values)
 
     @property
     def classes_(self) -> NDArray[Any]:  # type: ignore[override]

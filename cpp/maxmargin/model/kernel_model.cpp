@@ -176,26 +176,29 @@ void KernelModel::given_values(const MatrixView& X, double* out, int threads,
       X);
 }
 
-std::vector<double> KernelModel::predictions(std::span<const double> values) const {
+std::vector<double> KernelModel::predict(const MatrixView& X, int threads, Control& control) const {
+  std::vector<double> values(static_cast<std::size_t>(n_rows(X) * parts_.n_machines()));
+  decision_values(X, {}, values.data(), threads, control);
+  if (is_regression(parts_.type)) return values;
   std::vector<double> predicted;
-  if (is_regression(parts_.type)) return {values.begin(), values.end()};
   if (!is_classifier(parts_.type)) {
     for (const double value : values) predicted.push_back(value >= 0.0 ? 1.0 : -1.0);
     return predicted;
   }
-  std::vector<index_t> classes;
-  if (parts_.prob_a.empty()) {
-    classes = vote_winners(values);
-  } else {
-    const std::vector<double> p = probabilities(values);
-    const auto n = parts_.n_classes();
-    for (auto row = p.begin(); row != p.end(); row += n)
-      classes.push_back(std::max_element(row, row + n) - row);
-  }
-  for (const index_t c : classes)
+  for (const index_t c : winners(values))
     predicted.push_back(parts_.labels.empty() ? static_cast<double>(c)
                                               : parts_.labels[static_cast<std::size_t>(c)]);
   return predicted;
+}
+
+std::vector<index_t> KernelModel::winners(std::span<const double> values) const {
+  if (parts_.prob_a.empty()) return vote_winners(values);
+  std::vector<index_t> classes;
+  const std::vector<double> p = probabilities(values);
+  const index_t n_classes = parts_.n_classes();
+  for (auto row = p.begin(); row != p.end(); row += n_classes)
+    classes.push_back(std::max_element(row, row + n_classes) - row);
+  return classes;
 }
 
 std::vector<index_t> KernelModel::vote_winners(std::span<const double> values) const {

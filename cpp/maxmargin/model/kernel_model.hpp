@@ -78,12 +78,14 @@ class KernelModel {
   void decision_values(const MatrixView& X, std::span<const double> factors, double* out,
                        int threads, Control& control) const;
 
-  // What `values`, those of `decision_values`, say of every sample: of a classifier its class, by
-  // probability if the model has them and by votes otherwise; 1 or -1 of a one-class model; the
-  // value of a regression.
-  std::vector<double> predictions(std::span<const double> values) const;
+  // By sample, for a kernel without factors: of a classifier the label (without labels the number)
+  // of its class, by probability if the model has them and by votes otherwise; 1 or -1 of a
+  // one-class model; the value of a regression.
+  std::vector<double> predict(const MatrixView& X, int threads, Control& control) const;
 
-  // By sample, of a classifier: the class with most votes.
+  // Of a classifier, from its decision values.
+
+  // By sample, the class with most votes.
   std::vector<index_t> vote_winners(std::span<const double> values) const;
   // n_classes for every sample: votes plus confidence squeezed into (-1/3, 1/3).
   std::vector<double> class_scores(std::span<const double> values) const;
@@ -91,6 +93,8 @@ class KernelModel {
   std::vector<double> probabilities(std::span<const double> values) const;
 
  private:
+  // The classes of samples.
+  std::vector<index_t> winners(std::span<const double> values) const;
   void given_values(const MatrixView& X, double* out, int threads, Control& control) const;
 
   struct Packed; // what decision values need, made when they are first asked for

@@ -54,7 +54,6 @@ from maxmargin._validation.state import (
     is_array,
     is_finite_array,
     is_matrix,
-    is_order_of,
     require_intact,
     require_weights,
 )
@@ -100,7 +99,6 @@ __all__ = [
     "is_array",
     "is_finite_array",
     "is_matrix",
-    "is_order_of",
     "is_real",
     "require_intact",
     "require_weights",

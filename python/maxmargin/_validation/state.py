@@ -73,11 +73,6 @@ def require_weights(coef: Any, intercept: Any, shape: tuple[int, ...], owner: st
         require_intact(is_finite_array(value, np.float64, wanted), owner, name)
 
 
-def is_order_of(value: Any, n: int) -> bool:
-    """Return whether `value` holds every number below n once."""
-    return is_array(value, np.int64, (n,)) and bool((np.sort(value) == np.arange(n)).all())
-
-
 def is_matrix(value: Any, shape: tuple[int, int]) -> bool:
     """Return whether the core can read `value` as a matrix of that shape, of finite numbers."""
     if not isinstance(value, CsrMatrix):
