@@ -160,7 +160,7 @@ py::array_t<double> kernel_values(const py::object& A, const py::object& B,
 std::unique_ptr<Decision> make_decision(const py::object& support_vectors,
                                         const Array<double>& dual_coef, const Array<double>& rho,
                                         const KernelParams& kernel) {
-  return std::unique_ptr<Decision>(new Decision(Decision::one_vs_rest(
+  return std::unique_ptr<Decision>(new Decision(Decision::dense_coefficients(
       matrix_view(support_vectors), span_of(dual_coef), span_of(rho), kernel)));
 }
 

@@ -90,8 +90,9 @@ Decision::Decision(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Decision::Decision(Decision&&) noexcept = default;
 Decision::~Decision() = default;
 
-Decision Decision::one_vs_rest(const MatrixView& support_vectors, std::span<const double> dual_coef,
-                               std::span<const double> rho, const KernelParams& kernel) {
+Decision Decision::dense_coefficients(const MatrixView& support_vectors,
+                                      std::span<const double> dual_coef,
+                                      std::span<const double> rho, const KernelParams& kernel) {
   const std::int64_t n_support[] = {n_rows(support_vectors)};
   std::vector<MachinePart> parts;
   for (index_t p = 0; p < static_cast<index_t>(rho.size()); ++p) parts.push_back({p, p, 0});

@@ -21,8 +21,9 @@ class Decision {
            std::span<const double> dual_coef, std::span<const double> rho,
            const KernelParams& kernel);
   // Machines that each have a coefficient for every support vector: row p of dual_coef, rho[p].
-  static Decision one_vs_rest(const MatrixView& support_vectors, std::span<const double> dual_coef,
-                              std::span<const double> rho, const KernelParams& kernel);
+  static Decision dense_coefficients(const MatrixView& support_vectors,
+                                     std::span<const double> dual_coef, std::span<const double> rho,
+                                     const KernelParams& kernel);
   Decision(Decision&&) noexcept;
   ~Decision();
 

@@ -137,7 +137,7 @@ void KernelModel::decision_values(const MatrixView& X, std::span<const double> f
     packed_->decision = std::make_unique<Decision>(
         is_classifier(parts_.type)
             ? Decision(vectors, parts_.n_support, parts_.dual_coef, parts_.rho, parts_.kernel)
-            : Decision::one_vs_rest(vectors, parts_.dual_coef, parts_.rho, parts_.kernel));
+            : Decision::dense_coefficients(vectors, parts_.dual_coef, parts_.rho, parts_.kernel));
   });
   packed_->decision->evaluate(X, factors, out, threads, control);
 }
