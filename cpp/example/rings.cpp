@@ -36,7 +36,7 @@ int main() {
   std::vector<double> f(n), f_loaded(n);
   fit.model.decision_values(X, {}, f.data(), 0, control);
   loaded.decision_values(X, {}, f_loaded.data(), 0, control);
-  const std::vector<double> labels = fit.model.predictions(f);
+  const std::vector<double> labels = fit.model.predict(X, 0, control);
   index_t n_right = 0;
   for (index_t i = 0; i < n; ++i) n_right += labels[i] == static_cast<double>(y[i]);
   std::printf("gap %.1e of the objective, %td of %td right\n", gap, n_right, n);
