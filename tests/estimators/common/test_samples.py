@@ -218,7 +218,7 @@ def test_entries_past_the_last_row_are_ignored():
         ("indices", [-1, 1], "column index -1 is negative"),
         ("indptr", [1, 1, 2], "must start at 0"),
         ("indptr", [0, 2, 1], "must not descend"),
-        ("indptr", [0, 1, 7], "tells of 7 entries"),
+        ("indptr", [0, 1, 7], "counts 7 entries"),
         ("indptr", [0, 1], "must have 3 elements"),
     ],
 )
