@@ -12,6 +12,7 @@ from maxmargin._certificate import linear_certificate_of
 from maxmargin._linear_machine import LinearMachine, LinearTraining
 from maxmargin._one_vs_rest import OneVsRestClassifier
 from maxmargin._sparse import Matrix
+from maxmargin._texts import LINEAR_CLASSIFICATION, documented
 from maxmargin._validation import Callback, ClassWeight
 
 __all__ = ["LinearSVC"]
@@ -73,6 +74,7 @@ def part_of(result: dict[str, Any], fit: int) -> dict[str, Any]:
     }
 
 
+@documented(LINEAR_CLASSIFICATION)
 class LinearSVC(LinearMachine, OneVsRestClassifier):
     """Linear support vector classification, one class against the rest or all together.
 
