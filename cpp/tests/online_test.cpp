@@ -11,7 +11,7 @@ TEST_CASE("the perceptron makes the mistakes of its rule, and separates what can
   std::vector<std::int8_t> y;
   for (const double label : clouds.y) y.push_back(label > 0.0 ? 1 : -1);
   const MatrixView X = clouds.view();
-  const online::OnlineProblem problem{X, online::BinaryLabels{y}, {}, {}, {}, {}};
+  const online::OnlineProblem problem{X, online::BinaryLabels{y}, {}, {}};
   online::OnlineState start;
   start.w.assign(4, 0.0);
   start.b.assign(1, 0.0);

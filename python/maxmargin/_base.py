@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from maxmargin import _routing, _validation
 from maxmargin._nested_params import changed_params, with_nested
 from maxmargin._sparse import Matrix
-from maxmargin._validation import AreBounded
 from maxmargin.exceptions import NotFittedError, compatible
 
 Self = TypeVar("Self", bound="BaseEstimator")
@@ -146,8 +145,8 @@ class BaseEstimator:
                 self._check_fitted()
             return super().__getattribute__(name)
 
-    def _matrix_to_fit(self, X: Any, are_bounded: AreBounded | None = None) -> Matrix:
-        return _validation.check_matrix(X, type(self).__name__, are_bounded)
+    def _matrix_to_fit(self, X: Any) -> Matrix:
+        return _validation.check_matrix(X, type(self).__name__)
 
     def _matrix_to_predict(self, X: Any) -> Matrix:
         """Return `X` in the core's form; it must have the features that `fit` saw."""

@@ -139,40 +139,98 @@ class KernelModel:
         data: bytes, zero_based: bool | None = None, n_features: int | None = None
     ) -> KernelModel: ...
 
+class PassOptions:
+    def __init__(self) -> None: ...
+    max_iter: int
+    tol: float | None
+    n_iter_no_change: int
+    shuffle: bool
+    seed: int
+
+class MarginLoss:
+    def __init__(self, margin: float, is_squared: bool = False) -> None: ...
+
+class LinearPenalty:
+    def __init__(self, l2: float, l1: float) -> None: ...
+    @property
+    def l2(self) -> float: ...
+    @property
+    def l1(self) -> float: ...
+
+class StepSize:
+    def __init__(self) -> None: ...
+    @staticmethod
+    def constant(eta0: float) -> StepSize: ...
+    @staticmethod
+    def adaptive(eta0: float) -> StepSize: ...
+    @staticmethod
+    def inverse_time(factor: float, offset: float) -> StepSize: ...
+    @staticmethod
+    def power(eta0: float, exponent: float) -> StepSize: ...
+
 class OnlineSettings:
+    def __init__(self) -> None: ...
+    loss: MarginLoss
+    penalty: LinearPenalty
+    fit_intercept: bool
+    passes: PassOptions
+    follows_loss: bool
+    step: StepSize
+    batch_size: int
+    average_from: int
+    is_mapped: bool
+    n_threads: int
+
+class MistakeRecord:
+    def __init__(self) -> None: ...
+    @property
+    def mistakes_per_pass(self) -> NDArray[np.int64]: ...
+    @property
+    def is_separated(self) -> bool: ...
+    @property
+    def is_stalled(self) -> bool: ...
+    @property
+    def measure(self) -> float: ...
+
+class OnlineStates:
     def __init__(
         self,
-        *,
-        margin: float = 0.0,
-        is_squared: bool = False,
-        l2: float = 0.0,
-        l1: float = 0.0,
-        fit_intercept: bool = True,
-        max_iter: int = 1000,
-        tol: float | None = None,
-        n_iter_no_change: int = 5,
-        shuffle: bool = False,
-        seed: int = 0,
-        follows_loss: bool = False,
-        rule: str = "constant",
-        eta0: float = 1.0,
-        lambda_: float = 1.0,
-        offset: float = 0.0,
-        exponent: float = 0.5,
-        batch_size: int = 1,
-        radius: float = ...,
-        average_from: int = 0,
-        records_updates: bool = False,
-        is_mapped: bool = False,
-        n_threads: int = 0,
+        w: NDArray[np.float64],
+        b: NDArray[np.float64],
+        average_w: NDArray[np.float64],
+        average_b: NDArray[np.float64],
+        n_steps: NDArray[np.int64],
+        n_averaged: NDArray[np.int64],
+        lost: NDArray[np.float64],
+        due: NDArray[np.float64],
     ) -> None: ...
-
-class CodedRows:
-    def __init__(self, X: Any, n_threads: int = 0) -> None: ...
     @property
-    def are_bounded(self) -> bool: ...
+    def w(self) -> NDArray[np.float64]: ...
+    @property
+    def b(self) -> NDArray[np.float64]: ...
+    @property
+    def average_w(self) -> NDArray[np.float64]: ...
+    @property
+    def average_b(self) -> NDArray[np.float64]: ...
+    @property
+    def n_steps(self) -> NDArray[np.int64]: ...
+    @property
+    def n_averaged(self) -> NDArray[np.int64]: ...
+    @property
+    def lost(self) -> NDArray[np.float64]: ...
+    @property
+    def due(self) -> NDArray[np.float64]: ...
+    @property
+    def has_averages(self) -> bool: ...
+    def with_weights(self, w: NDArray[np.float64], b: NDArray[np.float64]) -> OnlineStates: ...
 
-def pays_to_code(X: Any, settings: OnlineSettings) -> bool: ...
+class OnlineResult:
+    def __init__(self) -> None: ...
+    @property
+    def states(self) -> OnlineStates: ...
+    @property
+    def records(self) -> list[MistakeRecord]: ...
+
 def online_fit(
     X: Any,
     y: NDArray[np.int64],
@@ -180,44 +238,49 @@ def online_fit(
     validation_weight: NDArray[np.float64],
     class_weight: NDArray[np.float64],
     positive: NDArray[np.int64],
-    start: dict[str, NDArray[Any]],
     settings: OnlineSettings,
+    start: OnlineStates | None = None,
     callback: Callable[[dict[str, Any]], Any] | None = None,
-    coded: CodedRows | None = None,
-) -> dict[str, Any]: ...
+) -> OnlineResult: ...
 def online_objective(
     X: Any,
     y: NDArray[np.int64],
     weight: NDArray[np.float64],
     class_weight: NDArray[np.float64],
     positive: NDArray[np.int64],
+    settings: OnlineSettings,
     coef: NDArray[np.float64],
     intercept: NDArray[np.float64],
-    settings: OnlineSettings,
 ) -> NDArray[np.float64]: ...
 def largest_magnitude(array: NDArray[Any]) -> float: ...
 def scan_columns(indices: NDArray[Any], indptr: NDArray[Any]) -> tuple[int, int, bool]: ...
 def release_mapped(array: NDArray[Any]) -> None: ...
+
+class KernelPerceptronFit:
+    def __init__(self) -> None: ...
+    @property
+    def alpha(self) -> NDArray[np.int64]: ...
+    @property
+    def beta(self) -> NDArray[np.float64]: ...
+    @property
+    def records(self) -> list[MistakeRecord]: ...
+    @property
+    def kernel_rows(self) -> int: ...
+
 def kernel_perceptron_fit(
     X: Any,
     y: NDArray[np.int64],
     positive: NDArray[np.int64],
     kernel: KernelParams,
+    passes: PassOptions,
     *,
     is_joint: bool = False,
     offset: float = 1.0,
     average: bool = False,
-    budget: int | None = None,
-    budget_policy: str = "random",
-    eta: float = 0.0,
-    max_iter: int = 1000,
-    tol: float | None = None,
-    shuffle: bool = False,
-    seed: int = 0,
     cache_bytes: int = 209715200,
     n_threads: int = 0,
     callback: Callable[[dict[str, Any]], Any] | None = None,
-) -> dict[str, Any]: ...
+) -> KernelPerceptronFit: ...
 
 class LinearFormulation:
     def __init__(

@@ -51,7 +51,7 @@ class LinearMachine(BaseEstimator):
             tol=_validation.check_real("tol", self.tol, above=0),
             max_iter=_validation.check_max_iter(self.max_iter),
             time_limit=_validation.check_time_limit(self.time_limit),
-            seed=_validation.check_seed(0 if self.random_state is None else self.random_state),
+            seed=_validation.check_seed(self.random_state),
             n_threads=_validation.check_n_jobs(self.n_jobs),
         )
         callback = _validation.check_callback(self.callback)

@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from maxmargin import _validation
+from maxmargin import _core, _validation
 from maxmargin._one_vs_rest import OneVsRestClassifier
 from maxmargin._wording import counted
 from maxmargin.exceptions import ConvergenceWarning, warn_caller
-
-
-class PassOptions(NamedTuple):
-    """How the examples are gone through: the core's options under its names."""
-
-    max_iter: int
-    tol: float | None
-    shuffle: bool
-    seed: int
-    n_threads: int
 
 
 class MistakeDriven(OneVsRestClassifier):
@@ -36,23 +26,25 @@ class MistakeDriven(OneVsRestClassifier):
     random_state: Any
     n_jobs: int | None
 
-    def _check_pass_options(self) -> PassOptions:
-        tol = self.tol
-        return PassOptions(
-            max_iter=_validation.check_integer(
-                "max_iter", self.max_iter, at_least=1, at_most=2**62
-            ),
-            tol=None if tol is None else _validation.check_real("tol", tol, at_least=0),
-            shuffle=_validation.check_flag("shuffle", self.shuffle),
-            seed=_validation.check_seed(self.random_state),
-            n_threads=_validation.check_n_jobs(self.n_jobs),
+    def _check_passes(self) -> _core.PassOptions:
+        """Return how the examples are gone through; the seed is drawn once."""
+        passes = _core.PassOptions()
+        passes.max_iter = _validation.check_integer(
+            "max_iter", self.max_iter, at_least=1, at_most=2**62
         )
+        if self.tol is not None:
+            passes.tol = _validation.check_real("tol", self.tol, at_least=0)
+        passes.shuffle = _validation.check_flag("shuffle", self.shuffle)
+        passes.seed = _validation.check_seed(self.random_state)
+        return passes
 
-    def _set_record(self, result: dict[str, Any]) -> None:
-        self.mistakes_per_pass_: list[NDArray[np.int64]] = result["mistakes_per_pass"]
+    def _set_record(self, records: list[_core.MistakeRecord]) -> None:
+        self.mistakes_per_pass_: list[NDArray[np.int64]] = [
+            record.mistakes_per_pass for record in records
+        ]
         self.n_iter_ = max(len(mistakes) for mistakes in self.mistakes_per_pass_)
         self.n_mistakes_ = np.array([mistakes.sum() for mistakes in self.mistakes_per_pass_])
-        self.converged_: bool = all(result["is_separated"])
+        self.converged_: bool = all(record.is_separated for record in records)
 
     def _warn_of_mistakes(self, max_iter: int) -> None:
         last = [passes[-1] for passes in self.mistakes_per_pass_ if len(passes) == max_iter]

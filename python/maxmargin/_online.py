@@ -10,19 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin import _core, _validation
-from maxmargin._examples import (
-    NONE,
-    Examples,
-    RowCoder,
-    Settings,
-    core_settings,
-    is_state,
-    weights_of,
-    zero_state,
-)
+from maxmargin._examples import NONE, Examples
+from maxmargin._mapped import is_mapped
 from maxmargin._mistake_driven import MistakeDriven
 from maxmargin._one_vs_rest import class_factors, positive_classes
-from maxmargin._sparse import Matrix, product
+from maxmargin._sparse import CsrMatrix, Matrix, product
 from maxmargin._validation import Callback, ClassWeight
 from maxmargin.progress import with_line_of_passes
 
@@ -46,6 +38,7 @@ class OnlineLinear(MistakeDriven):
     warm_start: bool
     average: bool | int
     multi_class: str
+    eta0: float
     verbose: bool | int
 
     def fit(self: Self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -81,26 +74,23 @@ class OnlineLinear(MistakeDriven):
         """
         settings = self._settings()
         goes_on = _validation.check_flag("warm_start", self.warm_start)
-        coder = RowCoder(settings)
-        may_be_joint = self.multi_class == "crammer_singer"  # which reads no coded rows
-        matrix = self._matrix_to_fit(X, None if may_be_joint else coder.are_bounded)
+        matrix = self._matrix_to_fit(X)
         codes, classes = _validation.check_labels(y, matrix.shape[0], type(self).__name__)
         if sample_weight is not None:
             sample_weight = _validation.check_sample_weight(sample_weight, matrix.shape[0])
         examples = self._examples(matrix, codes, classes, sample_weight)
-        if may_be_joint and len(classes) == 2:
-            coder.code(matrix)
-        examples = examples._replace(coded=coder.coded)
         start = None
         if goes_on and self.__sklearn_is_fitted__():
             self._check_same_model(X, matrix, classes)
             start = self._present_state()
         validation_weight = NONE
         if self.early_stopping:
-            examples, validation_weight = self._set_aside(examples, settings["seed"])
+            examples, validation_weight = examples.split(
+                self.validation_fraction, settings.passes.seed
+            )
         result = self._train(examples, validation_weight, settings, start)
-        result.update(self._evaluate(examples, settings, result))
-        self._set_fit(examples, settings, result)
+        objective = self._evaluate(examples, settings, result.states)
+        self._set_fit(examples, settings, result, objective)
         self._record_features(X, matrix.shape[1])
         self._warn(settings)
         return self
@@ -130,7 +120,8 @@ class OnlineLinear(MistakeDriven):
             As in `fit`; also if `classes` is missing in the first call, or another than before.
         """
         owner = type(self).__name__
-        settings = {**self._settings(), "max_iter": 1, "tol": None}
+        settings = self._settings()
+        settings.passes.max_iter, settings.passes.tol = 1, None
         self._check_one_pass()
         is_first = not self.__sklearn_is_fitted__()
         if is_first and classes is None:
@@ -208,36 +199,36 @@ class OnlineLinear(MistakeDriven):
 
     # -- what an estimator says of itself ----------------------------------------------------------
 
-    def _settings(self) -> Settings:
-        """Return the core's settings, checked; `seed` is drawn once."""
-        options = self._check_pass_options()
+    def _settings(self) -> _core.OnlineSettings:
+        """Return the core's settings, checked."""
         early = _validation.check_flag("early_stopping", self.early_stopping)
         _validation.check_real("validation_fraction", self.validation_fraction, above=0, below=1)
         _validation.check_choice("multi_class", self.multi_class, ("ovr", "crammer_singer"))
-        l2, l1 = self._penalties()
-        return {
-            **options._asdict(),
-            "tol": _EARLY_TOL if early and options.tol is None else options.tol,
-            "n_iter_no_change": _validation.check_integer(
-                "n_iter_no_change", self.n_iter_no_change, at_least=1
-            ),
-            "fit_intercept": _validation.check_flag("fit_intercept", self.fit_intercept),
-            "l2": l2,
-            "l1": l1,
-            "average_from": self._average_from(),
-            **self._own_settings(),
-        }
+        settings = _core.OnlineSettings()
+        settings.passes = self._check_passes()
+        if early and settings.passes.tol is None:
+            settings.passes.tol = _EARLY_TOL
+        settings.passes.n_iter_no_change = _validation.check_integer(
+            "n_iter_no_change", self.n_iter_no_change, at_least=1
+        )
+        settings.fit_intercept = _validation.check_flag("fit_intercept", self.fit_intercept)
+        settings.penalty = self._penalty()
+        settings.average_from = self._average_from()
+        settings.n_threads = _validation.check_n_jobs(self.n_jobs)
+        self._set_steps(settings)
+        return settings
 
-    def _own_settings(self) -> Settings:
+    def _set_steps(self, settings: _core.OnlineSettings) -> None:
+        """Set the loss and the steps."""
         raise NotImplementedError
 
     def _evaluate(
-        self, examples: Examples, settings: Settings, result: dict[str, Any]
-    ) -> dict[str, Any]:
-        """Return what `fit` reports of a result beyond what training found."""
-        return {}
+        self, examples: Examples, settings: _core.OnlineSettings, states: _core.OnlineStates
+    ) -> NDArray[np.float64] | None:
+        """Return the objective that `fit` reports, if it does."""
+        return None
 
-    def _warn(self, settings: Settings) -> None:
+    def _warn(self, settings: _core.OnlineSettings) -> None:
         """Warn, for the caller of `fit`, that training did not converge."""
         raise NotImplementedError
 
@@ -250,15 +241,14 @@ class OnlineLinear(MistakeDriven):
         if self.early_stopping:
             raise ValueError("early_stopping must be False in partial_fit, which makes one pass")
 
-    def _penalties(self) -> tuple[float, float]:
-        """Return the factors of 1/2 ||w||^2 and of ||w||_1."""
+    def _penalty(self) -> _core.LinearPenalty:
         alpha = _validation.check_real("alpha", self.alpha, at_least=0)
         ratio = _validation.check_real("l1_ratio", self.l1_ratio, at_least=0, at_most=1)
         if self.penalty is None:
-            return 0.0, 0.0
+            return _core.LinearPenalty(0.0, 0.0)
         kind = _validation.check_choice("penalty", self.penalty, ("l2", "l1", "elasticnet"))
         share = {"l2": 0.0, "l1": 1.0, "elasticnet": ratio}[kind]
-        return alpha * (1.0 - share), alpha * share
+        return _core.LinearPenalty(alpha * (1.0 - share), alpha * share)
 
     def _average_from(self) -> int:
         """Return the first step that the average counts, 0 for no average."""
@@ -267,6 +257,10 @@ class OnlineLinear(MistakeDriven):
         return _validation.check_integer("average", self.average, at_least=0, at_most=2**62)
 
     # -- training ----------------------------------------------------------------------------------
+
+    def _matrix_to_fit(self, X: Any) -> Matrix:
+        """Return `X` in the core's form; the core checks its values where it reads them."""
+        return _validation.check_matrix(X, type(self).__name__, checks_values=False)
 
     def _examples(
         self,
@@ -293,87 +287,76 @@ class OnlineLinear(MistakeDriven):
                 f"{owner} goes on from weights for the classes {self.classes_.tolist()}, but got "
                 f"the classes {classes.tolist()}"
             )
-        one_problem = len(self._state["n_steps"]) == 1
+        one_problem = len(self._state.n_steps) == 1
         if len(classes) > 2 and one_problem != (self.multi_class == "crammer_singer"):
             raise ValueError(f"{owner} goes on from weights of another multi_class")
 
-    def _present_state(self) -> dict[str, NDArray[Any]]:
+    def _present_state(self) -> _core.OnlineStates:
         """Return where training goes on; coef_ holds unless it is an average."""
-        state = dict(self._state)
-        if len(state["average_b"]) == 0:
-            state["w"], state["b"] = self.coef_, self.intercept_
-        if not self._average_from():
-            state["average_w"], state["average_b"] = np.zeros((0, self.n_features_in_)), NONE
-            state["n_averaged"] = np.zeros_like(state["n_averaged"])
-        return state
-
-    def _set_aside(self, examples: Examples, seed: int) -> tuple[Examples, NDArray[np.float64]]:
-        """Return the examples without those of the validation, and the weights of the latter."""
-        codes = examples.codes
-        random = np.random.default_rng(seed)
-        is_validated = np.zeros(len(codes), dtype=bool)
-        for k in range(len(examples.classes)):
-            rows = np.flatnonzero(codes == k)
-            count = math.floor(self.validation_fraction * len(rows) + 0.5)
-            is_validated[random.permutation(rows)[:count]] = True
-        left = np.bincount(codes[~is_validated], minlength=len(examples.classes))
-        if not is_validated.any() or not left.all():
-            raise ValueError(
-                f"validation_fraction={self.validation_fraction} of {len(codes)} samples leaves no "
-                "sample of some class to train on, or none to validate with"
-            )
-        weight = np.ones(len(codes)) if examples.weight is None else examples.weight
-        training = examples._replace(weight=np.where(is_validated, 0.0, weight))
-        return training, np.where(is_validated, weight, 0.0)
+        if self._state.has_averages:
+            return self._state
+        return self._state.with_weights(self.coef_, self.intercept_)
 
     def _train(
         self,
         examples: Examples,
         validation_weight: NDArray[np.float64],
-        settings: Settings,
-        start: dict[str, NDArray[Any]] | None,
-    ) -> dict[str, Any]:
+        settings: _core.OnlineSettings,
+        start: _core.OnlineStates | None,
+    ) -> _core.OnlineResult:
+        X = examples.X
         heaviest = 1.0 if examples.weight is None else float(examples.weight.max())
-        largest = float(examples.class_weight.max()) * settings["eta0"]
-        if not math.isfinite(largest * heaviest):
+        if not math.isfinite(float(examples.class_weight.max()) * self.eta0 * heaviest):
             raise ValueError(
-                f"eta0={settings['eta0']} times class_weight and sample_weight overflows; "
-                "reduce them"
+                f"eta0={self.eta0} times class_weight and sample_weight overflows; reduce them"
             )
+        arrays = (X.data, X.indices) if isinstance(X, CsrMatrix) else (X,)
+        settings.is_mapped = any(map(is_mapped, arrays))
 
-        def train(callback: Callback | None) -> dict[str, Any]:
+        def train(callback: Callback | None) -> _core.OnlineResult:
             try:
                 return _core.online_fit(
-                    examples.X,
+                    X,
                     examples.codes,
                     examples.given_weight(),
                     validation_weight,
                     examples.class_weight,
                     examples.positive,
-                    zero_state(examples) if start is None else start,
-                    core_settings(settings, examples.X),
+                    settings,
+                    start,
                     callback,
-                    examples.coded,
                 )
             except _core.NumericError as error:
+                _validation.check_values(X, type(self).__name__)
                 raise ValueError(self._overflow_message(str(error))) from error
 
         if not _validation.check_verbose(self.verbose):
             return train(None)
-        measure = "objective" if settings.get("follows_loss") else "mistake_rate"
+        measure = "objective" if settings.follows_loss else "mistake_rate"
         if len(validation_weight) > 0:
             measure = "validation_error"
         return with_line_of_passes(train, measure)
 
-    def _set_fit(self, examples: Examples, settings: Settings, result: dict[str, Any]) -> None:
+    def _set_fit(
+        self,
+        examples: Examples,
+        settings: _core.OnlineSettings,
+        result: _core.OnlineResult,
+        objective: NDArray[np.float64] | None = None,
+    ) -> None:
         self.classes_ = examples.classes
-        self._state: dict[str, NDArray[Any]] = result["state"]
+        self._state = result.states
         self.coef_, self.intercept_ = weights_of(self._state)
-        self._set_record(result)
+        self._set_record(result.records)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if isinstance(state.get("_state"), dict):  # as earlier versions pickled it
+            state = {**state, "_state": _core.OnlineStates(**state["_state"])}
+        super().__setstate__(state)
 
     def _check_state(self) -> None:
         self._check_weights(self.coef_, self.intercept_)
-        is_whole = is_state(self._state, *self.coef_.shape)
+        is_whole = self._state.w.shape == self.coef_.shape
         _validation.require_intact(is_whole, type(self).__name__, "the state of training")
 
     def _scores(self, matrix: Matrix) -> NDArray[np.float64]:
@@ -386,3 +369,12 @@ class OnlineLinear(MistakeDriven):
             f"{type(self).__name__} overflows on these data ({what}): scale the data, or take "
             f"{self._shorter_steps}"
         )
+
+
+def weights_of(
+    states: _core.OnlineStates,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the averages if there are any, else the last w and b."""
+    if states.has_averages:
+        return states.average_w, states.average_b
+    return states.w, states.b

@@ -45,7 +45,7 @@ class Calibrated(_Mixin):
         return _validation.check_flag("probability", self.probability)
 
     def _seed_of_folds(self) -> int:
-        return 0 if self.random_state is None else _validation.check_seed(self.random_state)
+        return _validation.check_seed(self.random_state)
 
     @property
     def predict_proba(self) -> Callable[[Any], NDArray[np.float64]]:

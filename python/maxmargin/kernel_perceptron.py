@@ -24,7 +24,6 @@ from maxmargin.progress import with_line_of_passes
 __all__ = ["KernelPerceptron"]
 
 MULTI_CLASS = ("ovr", "crammer_singer")
-BUDGET_POLICIES = ("random", "forgetron", "projectron")
 
 Self = TypeVar("Self", bound="KernelPerceptron")
 
@@ -37,8 +36,8 @@ class KernelPerceptron(MistakeDriven):
         f(x) = sum of alpha_i y_i (K(x_i, x) + 1),    alpha_i += 1 on a mistake, y_i f(x_i) <= 0,
 
     until a pass over the data makes no mistake. The 1 stands for a bias and goes with
-    `fit_intercept`; with the linear kernel the mistakes are those of `Perceptron`. There can be a
-    budget of support vectors, and with more than two classes one function for each.
+    `fit_intercept`; with the linear kernel the mistakes are those of `Perceptron`. With more than
+    two classes there is one function for each.
 
     Kernel values are computed in blocks of many examples, for all classes at once, and cached where
     that pays. The mistakes are those of the rule above, one example at a time, in float64: those
@@ -62,30 +61,16 @@ class KernelPerceptron(MistakeDriven):
     shuffle : bool, default=False
         Whether every pass takes the examples in a new random order, rather than as given.
     random_state : int, Generator, RandomState or None, default=None
-        Seed of the orders and of random removals; None takes a new one for every fit.
+        Seed of the orders; None is 0.
     average : bool, default=False
         Whether the coefficients are those of the mean of all f, one after each example of every
-        pass [2]_, rather than of the last f. Training makes the same mistakes. Not with a budget
-        that removes support vectors.
+        pass [2]_, rather than of the last f. Training makes the same mistakes.
     multi_class : {'ovr', 'crammer_singer'}, default='ovr'
         With more than two classes, 'ovr' is one problem for each class against the rest.
         'crammer_singer' is one problem of all classes [3]_: the function of an example's own class
         must be greater than all others, else the example is added to it and subtracted from that of
         the greatest rival (the first of several). With two classes both make the same mistakes, and
         one function is trained.
-    budget : int or None, default=None
-        Greatest number of support vectors of each problem, >= 1; None for no limit. A mistake on a
-        support vector takes no room.
-    budget_policy : {'random', 'forgetron', 'projectron'}, default='random'
-        What a mistake does when the budget is used up. 'random': a support vector chosen at random
-        is removed [4]_. 'forgetron': all coefficients shrink by as much as the self-tuned Forgetron
-        [5]_ finds necessary, and the oldest support vector is removed (K is divided by its greatest
-        K(x, x) there; not with 'crammer_singer'). 'projectron': the new example is replaced by its
-        projection on the span of the support vectors in feature space, and so it is, with or
-        without a budget, wherever that is at most `eta` away [6]_; none is ever removed.
-    eta : float, default=0.1
-        Distance in the feature space of K + 1 (of K without `fit_intercept`), >= 0, up to which
-        'projectron' projects. The greater, the fewer support vectors.
     tol : float or None, default=None
         With a number >= 0, training stops also when the share of mistakes has not fallen by more
         than `tol` below the least so far in 5 passes in a row. With None it stops only at a pass
@@ -107,12 +92,11 @@ class KernelPerceptron(MistakeDriven):
     alpha_ : ndarray of int64, shape (n_samples,) or (n_classes, n_samples)
         Mistakes on every training example, of one problem or of every class against the rest.
     support_ : ndarray of int64, shape (n_SV,)
-        Rows of `X` that have a coefficient, ascending: those on which a mistake was made, as far as
-        a budget kept them.
+        Rows of `X` that have a coefficient, ascending: those on which a mistake was made.
     support_vectors_ : ndarray or CSR matrix of shape (n_SV, n_features)
         `X[support_]`.
     dual_coef_ : ndarray of float64, shape (1, n_SV) or (n_classes, n_SV)
-        Coefficients of the support vectors: alpha_i y_i, where there is no average and no budget.
+        Coefficients of the support vectors: alpha_i y_i, where there is no average.
     intercept_ : ndarray of float64, shape (1,) or (n_classes,)
         f(x) is dual_coef_ @ K(support_vectors_, x) + intercept_.
     n_iter_ : int
@@ -124,7 +108,7 @@ class KernelPerceptron(MistakeDriven):
     converged_ : bool
         Whether the last pass made no mistake: f, if not averaged, separates the training data.
     kernel_rows_ : int
-        Rows of the kernel matrix that were computed; parts of rows count as such.
+        Rows of the kernel matrix that were computed.
     n_features_in_ : int
         Features of the training data.
     feature_names_in_ : ndarray of str
@@ -139,12 +123,6 @@ class KernelPerceptron(MistakeDriven):
        Machine Learning 37 (1999), section 3.
     .. [3] K. Crammer, Y. Singer, "Ultraconservative online algorithms for multiclass problems",
        JMLR 3 (2003).
-    .. [4] G. Cavallanti, N. Cesa-Bianchi, C. Gentile, "Tracking the best hyperplane with a simple
-       budget perceptron", Machine Learning 69 (2007).
-    .. [5] O. Dekel, S. Shalev-Shwartz, Y. Singer, "The Forgetron: a kernel-based perceptron on a
-       budget", SIAM Journal on Computing 37 (2008).
-    .. [6] F. Orabona, J. Keshet, B. Caputo, "The Projectron: a bounded kernel-based perceptron",
-       ICML 2008.
 
     Examples
     --------
@@ -168,9 +146,6 @@ class KernelPerceptron(MistakeDriven):
         random_state: Any = None,
         average: bool = False,
         multi_class: str = "ovr",
-        budget: int | None = None,
-        budget_policy: str = "random",
-        eta: float = 0.1,
         tol: float | None = None,
         cache_size: float = 200,
         verbose: bool | int = 0,
@@ -186,9 +161,6 @@ class KernelPerceptron(MistakeDriven):
         self.random_state = random_state
         self.average = average
         self.multi_class = multi_class
-        self.budget = budget
-        self.budget_policy = budget_policy
-        self.eta = eta
         self.tol = tol
         self.cache_size = cache_size
         self.verbose = verbose
@@ -219,8 +191,10 @@ class KernelPerceptron(MistakeDriven):
         ConvergenceWarning
             If the last of `max_iter` passes still made mistakes.
         """
-        options = self._check_pass_options()
-        rule = self._check_rule()
+        passes = self._check_passes()
+        n_threads = _validation.check_n_jobs(self.n_jobs)
+        average = _validation.check_flag("average", self.average)
+        _validation.check_choice("multi_class", self.multi_class, MULTI_CLASS)
         cache_bytes = _validation.check_cache_size(self.cache_size)
         offset = 1.0 if _validation.check_flag("fit_intercept", self.fit_intercept) else 0.0
         kernel = check_kernel(self.kernel, self.gamma, self.coef0, self.degree)
@@ -231,18 +205,19 @@ class KernelPerceptron(MistakeDriven):
         check_samples(kernel, matrix)
         is_joint = self.multi_class == "crammer_singer" and len(classes) > 2
 
-        def train(callback: Callback | None) -> dict[str, Any]:
+        def train(callback: Callback | None) -> _core.KernelPerceptronFit:
             return _core.kernel_perceptron_fit(
                 matrix,
                 codes,
                 positive_classes(len(classes)),
                 kernel.to_core(matrix),
+                passes,
                 is_joint=is_joint,
                 offset=offset,
+                average=average,
                 cache_bytes=cache_bytes,
+                n_threads=n_threads,
                 callback=callback,
-                **rule,
-                **options._asdict(),
             )
 
         try:
@@ -251,41 +226,20 @@ class KernelPerceptron(MistakeDriven):
             raise ValueError(overflow_message(kernel, str(error))) from error
         self.classes_ = classes
         self._set_model(matrix, result, offset, kernel)
-        self._set_record(result)
-        self.kernel_rows_: int = result["kernel_rows"]
+        self._set_record(result.records)
+        self.kernel_rows_ = result.kernel_rows
         self._record_features(X, matrix.shape[1])
-        self._warn_of_mistakes(options.max_iter)
+        self._warn_of_mistakes(passes.max_iter)
         return self
-
-    def _check_rule(self) -> dict[str, Any]:
-        """Return the checked options of the core that say what a mistake does."""
-        average = _validation.check_flag("average", self.average)
-        multi_class = _validation.check_choice("multi_class", self.multi_class, MULTI_CLASS)
-        policy = _validation.check_choice("budget_policy", self.budget_policy, BUDGET_POLICIES)
-        eta = _validation.check_real("eta", self.eta, at_least=0)
-        budget = self.budget
-        if budget is not None:
-            budget = _validation.check_integer("budget", budget, at_least=1, at_most=2**62)
-            if average and policy != "projectron":
-                raise ValueError(
-                    f"average=True needs every support vector, and budget_policy={policy!r} "
-                    "removes some: use budget_policy='projectron', budget=None or average=False"
-                )
-            if policy == "forgetron" and multi_class == "crammer_singer":
-                raise ValueError(
-                    "budget_policy='forgetron' is for problems of two classes: use "
-                    "multi_class='ovr', not 'crammer_singer'"
-                )
-        return {"average": average, "budget": budget, "budget_policy": policy, "eta": eta}
 
     def _set_model(
         self,
         matrix: Matrix,
-        result: dict[str, Any],
+        result: _core.KernelPerceptronFit,
         offset: float,
         kernel: KernelParams,
     ) -> None:
-        alpha, beta = result["alpha"], result["beta"]
+        alpha, beta = result.alpha, result.beta
         self.alpha_ = alpha[0] if len(alpha) == 1 else alpha
         self.support_: NDArray[np.int64] = np.flatnonzero(beta.any(axis=0)).astype(np.int64)
         self.dual_coef_ = np.ascontiguousarray(beta[:, self.support_])

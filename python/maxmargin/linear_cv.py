@@ -134,9 +134,7 @@ class LinearSVCCV(LinearSVC):
 
 def stratified_folds(problem: ClassProblem, n_folds: int, random_state: Any) -> NDArray[np.int64]:
     """Return the fold of every sample; each has its share of every class."""
-    random = np.random.default_rng(
-        _validation.check_seed(0 if random_state is None else random_state)
-    )
+    random = np.random.default_rng(_validation.check_seed(random_state))
     fold_of = np.empty(len(problem.codes), dtype=np.int64)
     place = 0
     for code, label in enumerate(problem.classes.tolist()):

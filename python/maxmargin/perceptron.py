@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from maxmargin import _validation
-from maxmargin._examples import Examples, Settings
+from maxmargin import _core, _validation
 from maxmargin._online import OnlineLinear
-from maxmargin._sparse import Matrix
 from maxmargin._validation import ClassWeight
-from maxmargin._votes import Votes
 
 __all__ = ["Perceptron"]
 
@@ -45,7 +39,7 @@ class Perceptron(OnlineLinear):
     shuffle : bool, default=False
         Whether every pass takes the examples in a new random order, rather than as given.
     random_state : int, Generator, RandomState or None, default=None
-        Seed of the orders; None takes a new one for every fit.
+        Seed of the orders and of the split of `early_stopping`; None is 0.
     eta0 : float, default=1.0
         Learning rate, > 0. Without weights, and starting from w = 0, it scales w and b and changes
         nothing else.
@@ -66,10 +60,6 @@ class Perceptron(OnlineLinear):
         Whether `coef_` and `intercept_` are means of w and b over all examples gone through [3]_;
         a number >= 1 is the example with which the mean begins. On CSR data an l1 charge counts
         from the example in which its feature is next met.
-    voted : bool, default=False
-        Whether all separators vote, each as often as it survived examples [3]_. They are kept as
-        their mistakes: 16 bytes for each, and the rows on which one was made. `coef_` is the last
-        separator. Not with a penalty, `warm_start`, `partial_fit` or 'crammer_singer'.
     multi_class : {'ovr', 'crammer_singer'}, default='ovr'
         With more than two classes, one perceptron for each class against the rest, or the
         multi-class perceptron [4]_: on a mistake, f_y <= max of the others, w_y += eta0 x and
@@ -160,7 +150,6 @@ class Perceptron(OnlineLinear):
         n_iter_no_change: int = 5,
         margin: float = 0.0,
         average: bool | int = False,
-        voted: bool = False,
         multi_class: str = "ovr",
         class_weight: ClassWeight = None,
         warm_start: bool = False,
@@ -181,76 +170,15 @@ class Perceptron(OnlineLinear):
         self.n_iter_no_change = n_iter_no_change
         self.margin = margin
         self.average = average
-        self.voted = voted
         self.multi_class = multi_class
         self.class_weight = class_weight
         self.warm_start = warm_start
         self.verbose = verbose
         self.n_jobs = n_jobs
 
-    def _own_settings(self) -> Settings:
-        voted = _validation.check_flag("voted", self.voted)
-        if voted:
-            excluded = {
-                "penalty": self.penalty is not None,
-                "warm_start": self.warm_start,
-                "average": bool(self.average),
-                "multi_class": self.multi_class == "crammer_singer",
-            }
-            for name in (name for name, is_set in excluded.items() if is_set):
-                raise ValueError(
-                    f"voted=True cannot be combined with {name}={getattr(self, name)!r}"
-                )
-        return {
-            "margin": _validation.check_real("margin", self.margin, at_least=0),
-            "eta0": _validation.check_real("eta0", self.eta0, above=0),
-            "records_updates": voted,
-        }
+    def _set_steps(self, settings: _core.OnlineSettings) -> None:
+        settings.loss = _core.MarginLoss(_validation.check_real("margin", self.margin, at_least=0))
+        settings.step = _core.StepSize.constant(_validation.check_real("eta0", self.eta0, above=0))
 
-    def _check_one_pass(self) -> None:
-        super()._check_one_pass()
-        if self.voted:
-            raise ValueError("voted must be False in partial_fit, which does not keep samples")
-
-    def _warn(self, settings: Settings) -> None:
-        self._warn_of_mistakes(settings["max_iter"])
-
-    def _set_fit(self, examples: Examples, settings: Settings, result: dict[str, Any]) -> None:
-        super()._set_fit(examples, settings, result)
-        self._votes = _votes_of(examples, settings, result) if settings["records_updates"] else None
-
-    def _check_state(self) -> None:
-        super()._check_state()
-        votes, (n_functions, n_features) = self._votes, self.coef_.shape
-        is_whole = votes is None or (
-            len(votes) == n_functions and all(one.is_whole(n_features) for one in votes)
-        )
-        _validation.require_intact(is_whole, type(self).__name__, "the votes")
-
-    def _scores(self, matrix: Matrix) -> NDArray[np.float64]:
-        if self._votes is None:
-            return super()._scores(matrix)
-        return np.column_stack([votes.share(matrix) for votes in self._votes])
-
-
-def _votes_of(examples: Examples, settings: Settings, result: dict[str, Any]) -> list[Votes]:
-    """Return the votes of every problem."""
-    votes = []
-    weight = 1.0 if examples.weight is None else examples.weight
-    for problem, (rows, times) in enumerate(
-        zip(result["update_rows"], result["update_steps"], strict=True)
-    ):
-        is_positive = examples.codes == examples.positive[problem]
-        of_rest, of_positive = examples.class_weight[problem]
-        signed = np.where(is_positive, of_positive, -of_rest) * weight
-        votes.append(
-            Votes.of(
-                examples.X,
-                rows,
-                times,
-                int(result["state"]["n_steps"][problem]),
-                settings["eta0"] * signed[rows],
-                1.0 if settings["fit_intercept"] else 0.0,
-            )
-        )
-    return votes
+    def _warn(self, settings: _core.OnlineSettings) -> None:
+        self._warn_of_mistakes(settings.passes.max_iter)

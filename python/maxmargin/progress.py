@@ -6,14 +6,17 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, TextIO
+from typing import Any, TextIO, TypeVar
 
 import numpy as np
 
+from maxmargin import _core
 from maxmargin._certificate import Certificate, LinearCertificate
 from maxmargin._validation import Callback
 
 __all__ = ["ProgressLine"]
+
+Passes = TypeVar("Passes", _core.OnlineResult, _core.KernelPerceptronFit)
 
 # What a report may hold, in the order in which it is shown.
 _SHOWN = {
@@ -101,20 +104,18 @@ def last_report(
     }
 
 
-def with_line_of_passes(
-    train: Callable[[Callback], dict[str, Any]], measure: str
-) -> dict[str, Any]:
+def with_line_of_passes(train: Callable[[Callback], Passes], measure: str) -> Passes:
     """Return what `train` returns, with a line on stderr of its passes while it runs.
 
-    The measure of a pass, a key of the core's reports, is shown under the name `measure`.
+    The core's measure of a pass is shown as `measure`.
     """
     begin = time.perf_counter()
     line = ProgressLine()
     try:
         result = train(lambda report: line(_named(report, measure)))
-        n_iter = max(map(len, result["mistakes_per_pass"]))
-        seconds = time.perf_counter() - begin
-        line.show({"n_iter": n_iter, measure: result["measure"].mean(), "seconds": seconds})
+        n_iter = max(len(record.mistakes_per_pass) for record in result.records)
+        mean = sum(record.measure for record in result.records) / len(result.records)
+        line.show({"n_iter": n_iter, measure: mean, "seconds": time.perf_counter() - begin})
     finally:
         line.close()
     return result

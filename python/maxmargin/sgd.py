@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin import _core, _validation
-from maxmargin._examples import Examples, Settings, core_settings, weights_of
-from maxmargin._online import OnlineLinear
+from maxmargin._examples import Examples
+from maxmargin._online import OnlineLinear, weights_of
 from maxmargin._validation import ClassWeight
 from maxmargin._wording import counted
 from maxmargin.exceptions import ConvergenceWarning, warn_caller
@@ -18,17 +18,11 @@ from maxmargin.exceptions import ConvergenceWarning, warn_caller
 __all__ = ["SGDClassifier"]
 
 _LOSSES = {
-    "hinge": {"margin": 1.0, "is_squared": False},
-    "squared_hinge": {"margin": 1.0, "is_squared": True},
-    "perceptron": {"margin": 0.0, "is_squared": False},
+    "hinge": _core.MarginLoss(1.0),
+    "squared_hinge": _core.MarginLoss(1.0, is_squared=True),
+    "perceptron": _core.MarginLoss(0.0),
 }
-_RULES = {
-    "optimal": "inverse_time",
-    "pegasos": "inverse_time",
-    "constant": "constant",
-    "adaptive": "adaptive",
-    "invscaling": "power",
-}
+_RATES = ("optimal", "pegasos", "constant", "adaptive", "invscaling")
 
 
 class SGDClassifier(OnlineLinear):
@@ -71,7 +65,7 @@ class SGDClassifier(OnlineLinear):
     shuffle : bool, default=True
         Whether every pass takes the samples in a new random order, rather than as given.
     random_state : int, Generator, RandomState or None, default=None
-        Seed of the orders; None takes a new one for every fit.
+        Seed of the orders and of the split of `early_stopping`; None is 0.
     learning_rate : {'optimal', 'pegasos', 'constant', 'adaptive', 'invscaling'}, default='optimal'
         eta_t is 1 / (alpha (t + t0)) with Bottou's t0 = s alpha^(-3/4) - 1 ('optimal', as in
         scikit-learn; s is 1, or 2 + 2 alpha^(-1/4) with the squared hinge); 1 / (alpha t) [1]_
@@ -96,9 +90,6 @@ class SGDClassifier(OnlineLinear):
         which its feature is next met, or from the end of the pass.
     batch_size : int or 'all', default=1
         Samples in a step, >= 1; 'all' is the subgradient method on the whole data.
-    project : bool, default=False
-        Whether w is kept in the ball about 0 that holds the optimum, of radius
-        sqrt(mean c_i / alpha) [1]_; needs an l2 penalty. Costs n_features a step.
     multi_class : {'ovr', 'crammer_singer'}, default='ovr'
         With more than two classes, one problem for each class against the rest, or one for all,
         with m = f_y - max of the others [4]_.
@@ -186,7 +177,6 @@ class SGDClassifier(OnlineLinear):
         n_iter_no_change: int = 5,
         average: bool | int = False,
         batch_size: int | str = 1,
-        project: bool = False,
         multi_class: str = "ovr",
         class_weight: ClassWeight = None,
         warm_start: bool = False,
@@ -210,7 +200,6 @@ class SGDClassifier(OnlineLinear):
         self.n_iter_no_change = n_iter_no_change
         self.average = average
         self.batch_size = batch_size
-        self.project = project
         self.multi_class = multi_class
         self.class_weight = class_weight
         self.warm_start = warm_start
@@ -219,36 +208,32 @@ class SGDClassifier(OnlineLinear):
 
     _shorter_steps = "shorter steps, as learning_rate='constant' or 'invscaling' with a small eta0"
 
-    def _own_settings(self) -> Settings:
-        loss = _validation.check_choice("loss", self.loss, tuple(_LOSSES))
-        batch_size = 0
-        if not (isinstance(self.batch_size, str) and self.batch_size == "all"):
-            batch_size = _validation.check_integer("batch_size", self.batch_size, at_least=1)
-        projects = _validation.check_flag("project", self.project)
-        if projects and not self._penalties()[0] > 0:
-            raise ValueError("project=True needs an l2 penalty with alpha > 0")
-        return {
-            **_LOSSES[loss],
-            **self._step_size(),
-            "batch_size": batch_size,
-            # The weights of samples come in with the data.
-            "radius": math.sqrt(1.0 / self._penalties()[0]) if projects else math.inf,
-            "follows_loss": True,
-        }
+    def _set_steps(self, settings: _core.OnlineSettings) -> None:
+        settings.loss = _LOSSES[_validation.check_choice("loss", self.loss, tuple(_LOSSES))]
+        settings.step = self._step_size()
+        settings.follows_loss = True
+        if isinstance(self.batch_size, str) and self.batch_size == "all":
+            settings.batch_size = 0
+        else:
+            settings.batch_size = _validation.check_integer(
+                "batch_size", self.batch_size, at_least=1
+            )
 
-    def _step_size(self) -> Settings:
-        rate = _validation.check_choice("learning_rate", self.learning_rate, tuple(_RULES))
+    def _step_size(self) -> _core.StepSize:
+        rate = _validation.check_choice("learning_rate", self.learning_rate, _RATES)
         exponent = _validation.check_real("power_t", self.power_t)
         eta0 = _validation.check_real("eta0", self.eta0, above=0)
-        step = {"rule": _RULES[rate], "eta0": eta0, "exponent": exponent}
-        if rate not in ("optimal", "pegasos"):
-            return step
+        if rate == "constant":
+            return _core.StepSize.constant(eta0)
+        if rate == "adaptive":
+            return _core.StepSize.adaptive(eta0)
+        if rate == "invscaling":
+            return _core.StepSize.power(eta0, exponent)
         alpha = _validation.check_real("alpha", self.alpha, at_least=0)
         if alpha == 0.0:
             raise ValueError(f"alpha must be > 0 with learning_rate={rate!r}, which divides by it")
-        step["lambda_"] = alpha
-        step["offset"] = 0.0 if rate == "pegasos" else self._bottou_offset(alpha)
-        return step
+        offset = 0.0 if rate == "pegasos" else self._bottou_offset(alpha)
+        return _core.StepSize.inverse_time(alpha, offset)
 
     def _bottou_offset(self, alpha: float) -> float:
         """Return the t0 with which the first step ends where w is expected, alpha^(-1/4) away."""
@@ -256,51 +241,47 @@ class SGDClassifier(OnlineLinear):
         slope = 2.0 * (1.0 + length) if self.loss == "squared_hinge" else 1.0  # where m = -length
         return max(0.0, slope / (length * alpha) - 1.0)
 
-    def _train(
+    def _set_fit(
         self,
         examples: Examples,
-        validation_weight: NDArray[np.float64],
-        settings: Settings,
-        start: dict[str, NDArray[Any]] | None,
-    ) -> dict[str, Any]:
-        settings = {**settings, "radius": settings["radius"] * math.sqrt(_mean_weight(examples))}
-        return super()._train(examples, validation_weight, settings, start)
-
-    def _set_fit(self, examples: Examples, settings: Settings, result: dict[str, Any]) -> None:
+        settings: _core.OnlineSettings,
+        result: _core.OnlineResult,
+        objective: NDArray[np.float64] | None = None,
+    ) -> None:
         super()._set_fit(examples, settings, result)
+        l1, l2 = settings.penalty.l1, settings.penalty.l2
         self.converged_ = all(
-            stalled or passes[-1] == 0 == settings["l2"] == settings["l1"]
-            for stalled, passes in zip(result["is_stalled"], self.mistakes_per_pass_, strict=True)
+            record.is_stalled or (record.is_separated and l1 == l2 == 0.0)
+            for record in result.records
         )
         vars(self).pop("objective_", None)
-        if "objective" in result:
-            self.objective_: NDArray[np.float64] = result["objective"]
+        if objective is not None:
+            self.objective_ = objective
             # The hinge with l2 is what the steps are made for: its last weights are rough, no more.
-            may_diverge = self.loss == "squared_hinge" or settings["l1"] > 0.0
+            may_diverge = self.loss == "squared_hinge" or l1 > 0.0
             at_zero = math.inf if self.loss == "perceptron" else _mean_weight(examples)
-            self._has_diverged = may_diverge and bool((self.objective_ > at_zero).any())
+            self._has_diverged = may_diverge and bool((objective > at_zero).any())
             self.converged_ = self.converged_ and not self._has_diverged
 
     def _evaluate(
-        self, examples: Examples, settings: Settings, result: dict[str, Any]
-    ) -> dict[str, Any]:
-        coef, intercept = weights_of(result["state"])
+        self, examples: Examples, settings: _core.OnlineSettings, states: _core.OnlineStates
+    ) -> NDArray[np.float64]:
         objective = _core.online_objective(
             examples.X,
             examples.codes,
             examples.given_weight(),
             examples.class_weight,
             examples.positive,
-            coef,
-            intercept,
-            core_settings(settings, examples.X),
+            settings,
+            *weights_of(states),
         )
         if not np.isfinite(objective).all():
             raise ValueError(self._overflow_message("the objective overflows"))
-        return {"objective": objective}
+        return objective
 
-    def _warn(self, settings: Settings) -> None:
-        if self.converged_ or settings["tol"] is None:
+    def _warn(self, settings: _core.OnlineSettings) -> None:
+        passes = settings.passes
+        if self.converged_ or passes.tol is None:
             return
         if self._has_diverged:
             fault = (
@@ -309,8 +290,8 @@ class SGDClassifier(OnlineLinear):
             )
         else:
             fault = (
-                f"did not converge: the objective still fell by more than tol={settings['tol']:g} "
-                f"in the last of {counted(settings['max_iter'], 'pass', 'passes')}. Increase "
+                f"did not converge: the objective still fell by more than tol={passes.tol:g} "
+                f"in the last of {counted(passes.max_iter, 'pass', 'passes')}. Increase "
                 "max_iter."
             )
         warn_caller(f"{type(self).__name__} {fault}", ConvergenceWarning)

@@ -249,9 +249,10 @@ def test_lines_after_passes(model) -> None:
 
 def test_orders_must_be_repeatable() -> None:
     X, y = blobs()
-    with pytest.raises(ValueError, match="random_state must be a number"):
-        plotting.plot_passes(Perceptron(shuffle=True).fit(X, y), X, y)
-    plotting.plot_passes(Perceptron(shuffle=True, random_state=3).fit(X, y), X, y)
+    model = Perceptron(shuffle=True, random_state=np.random.default_rng(0)).fit(X, y)
+    with pytest.raises(ValueError, match="random_state must be None or a number"):
+        plotting.plot_passes(model, X, y)
+    plotting.plot_passes(Perceptron(shuffle=True).fit(X, y), X, y)
 
 
 def test_passes_of_something_else() -> None:

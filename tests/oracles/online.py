@@ -46,7 +46,6 @@ def subgradient(
     l1=0.0,
     step=lambda t: 1.0,
     batch_size=1,
-    radius=np.inf,
     average_from=1,
     weight=None,
     fit_intercept=True,
@@ -72,8 +71,6 @@ def subgradient(
             amounts = step(t) / len(batch) * np.where(wrong, pulls * weight[batch] * y[batch], 0.0)
             w = max(0.0, 1 - step(t) * l2) * w + amounts @ X[batch]
             b += fit_intercept * amounts.sum()
-            norm = np.linalg.norm(w)
-            w = w * min(1.0, radius / norm) if norm > 0 else w
             due += step(t) * l1
             if l1 > 0:
                 left = np.where(w > 0, np.maximum(0, w - (due + lost)), w)

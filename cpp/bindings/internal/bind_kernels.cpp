@@ -12,7 +12,6 @@
 #include "maxmargin/kernel/row_cache.hpp"
 #include "maxmargin/kernel/sample_factors.hpp"
 #include "maxmargin/kernel/set_kernel_rows.hpp"
-#include "maxmargin/kernel/stored_kernel_rows.hpp"
 #include "maxmargin/optim/cholesky.hpp"
 #include "maxmargin/simd/dispatch.hpp"
 
@@ -136,32 +135,18 @@ py::tuple kernel_block(const std::string& target, const py::object& A, const py:
                        : dense_block<double>(table, a, b, kernel, given, repeat);
 }
 
-// Some kernel values of X with itself; where is_stored, X is a matrix of all of them.
-template <Real T>
-py::array kernel_rectangle(const MatrixView& X, const KernelParams& kernel, bool is_stored,
-                           const Array<std::int64_t>& rows, const Array<std::int64_t>& columns) {
+// The kernel values of X with itself, padding columns at the end.
+template <Real T> py::array kernel_square(const MatrixView& X, const KernelParams& kernel) {
   Control control;
+  const std::vector<index_t> rows = identity_order(n_rows(X));
   const PackingPlan plan(X, kernel);
-  const auto samples = pack_samples<T>(plan, {identity_order(n_rows(X))}, 2, control);
+  const auto samples = pack_samples<T>(plan, {rows}, 2, control);
   const index_t segments[] = {0};
-  std::unique_ptr<KernelRows<T>> kernel_rows = samples->rows(segments, 2);
-  if (is_stored)
-    kernel_rows =
-        std::make_unique<StoredKernelRows<T>>(std::get<DenseView<T>>(X).row(0), n_rows(X));
-  KernelMatrix<T> matrix(std::move(kernel_rows), 0, 2, control);
-  const index_t width = round_up(columns.size(), kLane<T>);
-  std::vector<T> values(static_cast<std::size_t>(rows.size() * width));
-  matrix.rectangle(span_of(rows), span_of(columns), values.data(), width);
-  return to_numpy(std::move(values), {rows.size(), width});
-}
-
-// Bounds of how far the values of X with itself are off.
-template <Real T> py::array relative_errors(const MatrixView& X, const KernelParams& kernel) {
-  Control control;
-  const auto samples =
-      pack_samples<T>(PackingPlan(X, kernel), {identity_order(n_rows(X))}, 1, control);
-  const index_t segments[] = {0};
-  return to_numpy(samples->rows(segments, 1)->relative_errors());
+  KernelMatrix<T> matrix(samples->rows(segments, 2), 0, 2, control);
+  const index_t width = row_stride<T>(n_rows(X));
+  std::vector<T> values(rows.size() * static_cast<std::size_t>(width));
+  matrix.square(rows, values.data(), width);
+  return to_numpy(std::move(values), {n_rows(X), width});
 }
 
 // The values of all sets of X with the first 64, and out of `coef` their sums; none where the
@@ -258,16 +243,13 @@ void bind_kernels(py::module_& internal) {
       },
       py::arg("target"), py::arg("A"), py::arg("B"), py::arg("kernel"), py::arg("coef"),
       py::arg("factors") = py::none());
-  internal.def("kernel_rectangle", [](const py::object& X, const KernelParams& kernel,
-                                      bool is_stored, const Array<std::int64_t>& rows,
-                                      const Array<std::int64_t>& columns) {
+  internal.def("kernel_square", [](const py::object& X, const KernelParams& kernel) {
     const MatrixView x = matrix_view(X);
-    return is_float32(x) ? kernel_rectangle<float>(x, kernel, is_stored, rows, columns)
-                         : kernel_rectangle<double>(x, kernel, is_stored, rows, columns);
+    return is_float32(x) ? kernel_square<float>(x, kernel) : kernel_square<double>(x, kernel);
   });
-  internal.def("relative_errors", [](const py::object& X, const KernelParams& kernel) {
+  internal.def("rate_of_difference", [](const py::object& X, const KernelParams& kernel) {
     const MatrixView x = matrix_view(X);
-    return is_float32(x) ? relative_errors<float>(x, kernel) : relative_errors<double>(x, kernel);
+    return PackingPlan(x, kernel).rate_of_difference; // 0: X does not consist of sets
   });
   internal.def("set_values", [](const std::string& target, const py::object& X, double rate,
                                 const std::vector<double>& coef) {

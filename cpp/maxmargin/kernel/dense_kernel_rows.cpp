@@ -1,8 +1,6 @@
 #include "maxmargin/kernel/dense_kernel_rows.hpp"
 
 #include "maxmargin/kernel/kernel_function.hpp"
-#include "maxmargin/kernel/relative_errors.hpp"
-#include "maxmargin/kernel/row_chunks.hpp"
 #include "maxmargin/kernel/upper_triangle.hpp"
 #include "maxmargin/simd/dispatch.hpp"
 
@@ -36,15 +34,6 @@ DenseKernelRows<T>::DenseKernelRows(PackedDense<T> packed, const simd::Epilogue<
   owned_ = std::move(packed);
 }
 
-template <Real T> std::vector<double> DenseKernelRows<T>::relative_errors() const {
-  std::vector<T> half_norms;
-  for (const T* panel : panels_) {
-    const T* line = panel + depth_ * kLane<T>;
-    half_norms.insert(half_norms.end(), line, line + kLane<T>);
-  }
-  return relative_errors_of<T>(epilogue_, half_norms, {depth_, depth_});
-}
-
 template <Real T> void DenseKernelRows<T>::gather(std::span<const index_t> rows) {
   rows_.assign(rows.begin(), rows.end());
   queries_.gather(panels_, depth_, rows, table_.tile_rows);
@@ -68,18 +57,6 @@ void DenseKernelRows<T>::square(T* out, index_t stride, int threads, Control& co
                              query_factors_.from(begin), rows));
   };
   upper_triangle(queries_.rows(), this->row_chunk_, out, stride, threads, control, evaluate_from);
-}
-
-template <Real T>
-void DenseKernelRows<T>::rectangle(std::span<const index_t> columns, T* out, index_t stride,
-                                   int threads, Control& control) {
-  const PackedDense<T> packed(panels_, depth_, columns);
-  const std::vector<const T*> panels = packed.panels();
-  const SampleFactors<T> factors = factors_.selected(columns);
-  const auto evaluate = [&](index_t first, index_t n, T* const* rows, int) {
-    table_.dense_block(block(first, n, panels, factors.from(0), rows));
-  };
-  row_chunks(queries_.rows(), this->row_chunk_, out, stride, threads, control, evaluate);
 }
 
 template <Real T>

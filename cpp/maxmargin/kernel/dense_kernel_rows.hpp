@@ -15,13 +15,10 @@ template <Real T> class DenseKernelRows final : public KernelRows<T> {
   DenseKernelRows(std::vector<const T*> panels, index_t depth, const simd::Epilogue<T>& epilogue,
                   SampleFactors<T> factors);
 
-  std::vector<double> relative_errors() const override;
   void gather(std::span<const index_t> rows) override;
   void evaluate(index_t first, index_t n, index_t begin, index_t end, T* const* out,
                 int thread) override;
   void square(T* out, index_t stride, int threads, Control& control) override;
-  void rectangle(std::span<const index_t> columns, T* out, index_t stride, int threads,
-                 Control& control) override;
   std::unique_ptr<KernelRows<T>> restricted(std::span<const index_t> columns) const override;
 
  private:

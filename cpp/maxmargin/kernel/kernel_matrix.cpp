@@ -100,22 +100,6 @@ void KernelMatrix<T>::square_from_rows(std::span<const index_t> columns, T* out,
   reflect_upper(n, out, stride, threads);
 }
 
-template <Real T>
-void KernelMatrix<T>::rectangle(std::span<const index_t> rows, std::span<const index_t> columns,
-                                T* out, index_t stride) {
-  if (rows.empty() || columns.empty()) return;
-  require(!is_duplicated(), "a rectangle of a single matrix only");
-  values_of_rectangles_ += rows.size() * columns.size();
-  rows_->gather(rows);
-  rows_->rectangle(columns, out, stride,
-                   threads_for(rows.size(), static_cast<index_t>(columns.size())), control_);
-}
-
-template <Real T> std::size_t KernelMatrix<T>::rows_computed() const {
-  const std::size_t n = static_cast<std::size_t>(n_columns());
-  return rows_computed_ + (values_of_rectangles_ + n - 1) / n;
-}
-
 template <Real T> index_t KernelMatrix<T>::values_computed() const {
   return rows_->values_computed() + (whole_ ? whole_->values_computed() : 0) + closed_values_;
 }

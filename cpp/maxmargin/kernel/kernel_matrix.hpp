@@ -52,16 +52,8 @@ template <Real T> class KernelMatrix {
   // The whole matrix where it stands in memory: size() x size() numbers; else nullptr.
   const T* stored() const { return is_duplicated() ? nullptr : rows_->stored_row(0); }
 
-  // Bounds of how far values are off, as KernelRows has them.
-  std::vector<double> relative_errors() const { return rows_->relative_errors(); }
-
   // out[r * stride + c] = K(rows[r], rows[c]); stride >= rows.size() rounded up to a cache line.
   void square(std::span<const index_t> rows, T* out, index_t stride);
-
-  // out[r * stride + c] = K(rows[r], columns[c]); stride >= columns.size() rounded up to a cache
-  // line. Of a single matrix.
-  void rectangle(std::span<const index_t> rows, std::span<const index_t> columns, T* out,
-                 index_t stride);
 
   // out[c] += sum_r coef[r] K(rows[r], c) for every column c. A computed row enters the cache where
   // will_return is set, as for rows that are likely to be needed again. Empty: all rows.
@@ -86,8 +78,7 @@ template <Real T> class KernelMatrix {
   void restrict_to(std::span<const index_t> columns);
   void restore();
 
-  // Those of rectangles count as the whole rows that they would make up.
-  std::size_t rows_computed() const;
+  std::size_t rows_computed() const { return rows_computed_; }
   index_t values_computed() const;
   std::size_t cache_hits() const;
   std::size_t cache_misses() const;
@@ -123,7 +114,6 @@ template <Real T> class KernelMatrix {
   std::optional<RowCache<T>> cache_;
   std::vector<std::vector<T>> scratch_; // by thread
   std::size_t rows_computed_ = 0;
-  std::size_t values_of_rectangles_ = 0;
   index_t closed_values_ = 0; // of restricted rows that are no more
   std::size_t closed_hits_ = 0, closed_misses_ = 0;
 };

@@ -30,11 +30,6 @@ template <Real T> class KernelRows {
   // not what they mirror or fetch from a stored matrix: the same whatever threads took part.
   index_t values_computed() const { return values_computed_.load(std::memory_order_relaxed); }
 
-  // By column, a bound of how far a value that evaluate, square or rectangle computes for it, with
-  // whatever row, may be off, relative to the value. Where values come near the least normal
-  // number, they may be off by that too. Empty where no such bound is known.
-  virtual std::vector<double> relative_errors() const { return {}; }
-
   // A row that stands in memory already, or nullptr; either all do or none.
   virtual const T* stored_row(index_t) const { return nullptr; }
 
@@ -61,11 +56,6 @@ template <Real T> class KernelRows {
   // out[r * stride + c] = K(query r, query c). Requires stride >= the number of queries rounded up
   // to a cache line.
   virtual void square(T* out, index_t stride, int threads, Control& control) = 0;
-
-  // out[r * stride + c] = K(query r, columns[c]). Requires at least one column, and stride >= their
-  // number rounded up to a cache line.
-  virtual void rectangle(std::span<const index_t> columns, T* out, index_t stride, int threads,
-                         Control& control) = 0;
 
   // The same samples restricted to some columns, in that order, followed by padding.
   virtual std::unique_ptr<KernelRows> restricted(std::span<const index_t> columns) const = 0;

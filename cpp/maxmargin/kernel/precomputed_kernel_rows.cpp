@@ -52,24 +52,10 @@ void PrecomputedKernelRows<T>::evaluate(index_t first, index_t n, index_t begin,
 
 template <Real T>
 void PrecomputedKernelRows<T>::square(T* out, index_t stride, int threads, Control& control) {
-  copy_rows(queries_, out, stride, threads, control);
-}
-
-template <Real T>
-void PrecomputedKernelRows<T>::rectangle(std::span<const index_t> columns, T* out, index_t stride,
-                                         int threads, Control& control) {
-  std::vector<index_t> samples;
-  for (const index_t c : columns) samples.push_back(sample_of_[c]);
-  copy_rows(samples, out, stride, threads, control);
-}
-
-template <Real T>
-void PrecomputedKernelRows<T>::copy_rows(std::span<const index_t> samples, T* out, index_t stride,
-                                         int threads, Control& control) {
-  const index_t n = static_cast<index_t>(samples.size());
-  parallel_for(static_cast<index_t>(queries_.size()), threads, [&](index_t r, int) {
+  const index_t n = static_cast<index_t>(queries_.size());
+  parallel_for(n, threads, [&](index_t r, int) {
     control.poll();
-    copy(queries_[r], samples, out + r * stride);
+    copy(queries_[r], queries_, out + r * stride);
     std::fill(out + r * stride + n, out + r * stride + round_up(n, kLane<T>), T(0));
   });
 }

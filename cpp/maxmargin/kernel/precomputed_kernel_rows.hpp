@@ -18,13 +18,9 @@ template <Real T> class PrecomputedKernelRows final : public KernelRows<T> {
   void evaluate(index_t first, index_t n, index_t begin, index_t end, T* const* out,
                 int thread) override;
   void square(T* out, index_t stride, int threads, Control& control) override;
-  void rectangle(std::span<const index_t> columns, T* out, index_t stride, int threads,
-                 Control& control) override;
   std::unique_ptr<KernelRows<T>> restricted(std::span<const index_t> columns) const override;
 
  private:
-  void copy_rows(std::span<const index_t> samples, T* out, index_t stride, int threads,
-                 Control& control);
   void copy(index_t sample, std::span<const index_t> samples, T* out); // counts as computing
 
   const MatrixView& matrix_;

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace maxmargin {
 namespace {
@@ -23,8 +22,7 @@ constexpr double kProductsPerFeature = 0.25;
 
 } // namespace
 
-template <Real T>
-PowersOfDifference<T>::PowersOfDifference(double rate_of_one) : rate(rate_of_one) {
+template <Real T> PowersOfDifference<T>::PowersOfDifference(double rate) {
   for (int k = 0; k < 16; ++k) {
     low[k] = static_cast<T>(std::exp(-rate * k));
     high[k] = static_cast<T>(std::exp(-rate * 16 * k));
@@ -67,14 +65,6 @@ SetKernelRows<T>::SetKernelRows(const FeatureSets& samples, std::vector<index_t>
 
 template <Real T> bool SetKernelRows<T>::are_there() {
   return simd::real_table<T>(simd::active_table()).set_add != nullptr;
-}
-
-// Two table entries and their product are rounded, and the entries' exponents in float64.
-template <Real T> std::vector<double> SetKernelRows<T>::relative_errors() const {
-  constexpr double eps = std::numeric_limits<T>::epsilon(); // two roundings' worth
-  const double exponent = powers_.rate * 2.0 * static_cast<double>(simd::kLargestSet);
-  const double of_exponents = exponent * std::numeric_limits<double>::epsilon();
-  return std::vector<double>(columns_.size(), 2.0 * eps + std::min(of_exponents, 1.0));
 }
 
 template <Real T> void SetKernelRows<T>::gather(std::span<const index_t> rows) {
@@ -121,28 +111,13 @@ void SetKernelRows<T>::add(index_t first, index_t n, index_t begin, index_t end,
     table_.set_add(block(spread_at(c, end, thread), first, n), coef, out + (c - begin));
 }
 
+// All values, those below the diagonal too: they cost no more than mirroring the others.
 template <Real T>
 void SetKernelRows<T>::square(T* out, index_t stride, int threads, Control& control) {
-  fill(queries_, out, stride, threads, control);
-}
-
-template <Real T>
-void SetKernelRows<T>::rectangle(std::span<const index_t> columns, T* out, index_t stride,
-                                 int threads, Control& control) {
-  std::vector<index_t> samples;
-  for (const index_t c : columns) samples.push_back(columns_[c]);
-  fill(samples, out, stride, threads, control);
-}
-
-// All values, those below a square's diagonal too: they cost no more than turning the others.
-template <Real T>
-void SetKernelRows<T>::fill(std::span<const index_t> samples, T* out, index_t stride, int threads,
-                            Control& control) {
-  std::vector<index_t> columns(samples.begin(), samples.end());
-  columns.resize(static_cast<std::size_t>(round_up(static_cast<index_t>(samples.size()), kLane<T>)),
-                 samples.front());
-  const index_t n_columns = static_cast<index_t>(columns.size());
   const index_t n_rows = static_cast<index_t>(queries_.size());
+  const index_t n_columns = round_up(n_rows, kLane<T>);
+  std::vector<index_t> columns = queries_;
+  columns.resize(static_cast<std::size_t>(n_columns), queries_.front());
   std::vector<T*> rows;
   for (index_t r = 0; r < n_rows; ++r) rows.push_back(out + r * stride);
   const index_t n_tasks = (n_columns + simd::kSetColumns - 1) / simd::kSetColumns;

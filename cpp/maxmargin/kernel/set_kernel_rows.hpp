@@ -12,7 +12,6 @@ namespace maxmargin {
 template <Real T> struct PowersOfDifference {
   explicit PowersOfDifference(double rate);
 
-  double rate;
   alignas(kAlignment) T low[16];  // exp(-rate k)
   alignas(kAlignment) T high[16]; // exp(-rate 16 k)
 };
@@ -33,7 +32,6 @@ template <Real T> class SetKernelRows final : public KernelRows<T> {
   // Whether the active instruction set can do this.
   static bool are_there();
 
-  std::vector<double> relative_errors() const override;
   void gather(std::span<const index_t> rows) override;
   void evaluate(index_t first, index_t n, index_t begin, index_t end, T* const* out,
                 int thread) override;
@@ -41,8 +39,6 @@ template <Real T> class SetKernelRows final : public KernelRows<T> {
   void add(index_t first, index_t n, index_t begin, index_t end, const double* coef, double* out,
            int thread) override;
   void square(T* out, index_t stride, int threads, Control& control) override;
-  void rectangle(std::span<const index_t> columns, T* out, index_t stride, int threads,
-                 Control& control) override;
   std::unique_ptr<KernelRows<T>> restricted(std::span<const index_t> columns) const override;
 
  private:
@@ -51,8 +47,6 @@ template <Real T> class SetKernelRows final : public KernelRows<T> {
   const SetTable& spread_at(index_t c, index_t end, int thread);
   // The queries first .. first + n - 1 against columns that are spread out; they count as computed.
   simd::SetBlock<T> block(const SetTable& columns, index_t first, index_t n);
-  void fill(std::span<const index_t> columns, T* out, index_t stride, int threads,
-            Control& control);
 
   const FeatureSets& samples_;
   std::vector<index_t> columns_;

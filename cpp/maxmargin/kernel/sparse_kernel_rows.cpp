@@ -1,8 +1,6 @@
 #include "maxmargin/kernel/sparse_kernel_rows.hpp"
 
 #include "maxmargin/kernel/kernel_function.hpp"
-#include "maxmargin/kernel/relative_errors.hpp"
-#include "maxmargin/kernel/row_chunks.hpp"
 #include "maxmargin/kernel/upper_triangle.hpp"
 #include "maxmargin/simd/dispatch.hpp"
 
@@ -33,18 +31,6 @@ SparseKernelRows<T>::SparseKernelRows(const PackedCsr<T>& samples, std::vector<i
   this->products_per_value_ =
       nnz / static_cast<double>(this->size_) * products_of(epilogue.pairing);
   if (samples.has_tail()) index_.build(samples, columns_);
-}
-
-template <Real T> std::vector<double> SparseKernelRows<T>::relative_errors() const {
-  std::vector<T> half_norms;
-  ProductSum longest;
-  for (const index_t c : columns_) {
-    half_norms.push_back(samples_.half_norm(c));
-    const index_t in_part = samples_.head().row_size(c) / table_.sparse_parts + table_.sparse_parts;
-    longest.in_turn = std::max(longest.in_turn, in_part + samples_.tail().row_size(c) + 3);
-    longest.terms = std::max(longest.terms, samples_.row_size(c));
-  }
-  return relative_errors_of<T>(epilogue_, half_norms, longest);
 }
 
 template <Real T> void SparseKernelRows<T>::gather(std::span<const index_t> rows) {
@@ -97,23 +83,6 @@ void SparseKernelRows<T>::square(T* out, index_t stride, int threads, Control& c
   };
   upper_triangle(n, this->row_chunk_, out, stride,
                  std::min<int>(threads, static_cast<int>(spread_.size())), control, evaluate_from);
-}
-
-template <Real T>
-void SparseKernelRows<T>::rectangle(std::span<const index_t> columns, T* out, index_t stride,
-                                    int threads, Control& control) {
-  std::vector<index_t> samples;
-  for (const index_t c : columns) samples.push_back(columns_[c]);
-  const SampleFactors<T> factors = factors_.selected(columns);
-  const index_t width = round_up(static_cast<index_t>(columns.size()), kLane<T>);
-  samples.resize(static_cast<std::size_t>(width), samples.front());
-  if (samples_.has_tail()) square_index_.build(samples_, samples);
-  const auto evaluate = [&](index_t first, index_t count, T* const* rows, int thread) {
-    QueryTable<T>& table = spread_out(first, count, square_index_, thread);
-    table_.sparse_block(block(table, first, samples, factors, 0, width), rows);
-  };
-  row_chunks(static_cast<index_t>(queries_.size()), this->row_chunk_, out, stride,
-             std::min<int>(threads, static_cast<int>(spread_.size())), control, evaluate);
 }
 
 template <Real T>

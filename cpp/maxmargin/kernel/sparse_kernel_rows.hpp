@@ -16,7 +16,6 @@ template <Real T> class SparseKernelRows final : public KernelRows<T> {
   SparseKernelRows(const PackedCsr<T>& samples, std::vector<index_t> columns, int threads,
                    const simd::Epilogue<T>& epilogue, SampleFactors<T> factors);
 
-  std::vector<double> relative_errors() const override;
   void gather(std::span<const index_t> rows) override;
   void evaluate(index_t first, index_t n, index_t begin, index_t end, T* const* out,
                 int thread) override;
@@ -24,8 +23,6 @@ template <Real T> class SparseKernelRows final : public KernelRows<T> {
   void add(index_t first, index_t n, index_t begin, index_t end, const double* coef, double* out,
            int thread) override;
   void square(T* out, index_t stride, int threads, Control& control) override;
-  void rectangle(std::span<const index_t> columns, T* out, index_t stride, int threads,
-                 Control& control) override;
   std::unique_ptr<KernelRows<T>> restricted(std::span<const index_t> columns) const override;
 
  private:

@@ -1,6 +1,5 @@
 #include "maxmargin/kernel/stored_kernel_rows.hpp"
 
-#include "maxmargin/kernel/row_chunks.hpp"
 #include "maxmargin/kernel/upper_triangle.hpp"
 
 #include <algorithm>
@@ -48,21 +47,6 @@ void StoredKernelRows<T>::square(T* out, index_t stride, int threads, Control& c
     }
   };
   upper_triangle(n, kChunk, out, stride, threads, control, evaluate_from);
-}
-
-template <Real T>
-void StoredKernelRows<T>::rectangle(std::span<const index_t> columns, T* out, index_t stride,
-                                    int threads, Control& control) {
-  const index_t n = static_cast<index_t>(columns.size());
-  const auto evaluate = [&](index_t first, index_t count, T* const* rows, int) {
-    for (index_t r = 0; r < count; ++r) {
-      const T* row = stored_row(queries_[first + r]);
-      for (index_t c = 0; c < n; ++c) rows[r][c] = row[columns[c]];
-      std::fill(rows[r] + n, rows[r] + round_up(n, kLane<T>), T(0));
-    }
-  };
-  row_chunks(static_cast<index_t>(queries_.size()), kChunk, out, stride, threads, control,
-             evaluate);
 }
 
 template <Real T>

@@ -18,8 +18,6 @@ template <Real T> class StoredKernelRows final : public KernelRows<T> {
   void evaluate(index_t first, index_t n, index_t begin, index_t end, T* const* out,
                 int thread) override;
   void square(T* out, index_t stride, int threads, Control& control) override;
-  void rectangle(std::span<const index_t> columns, T* out, index_t stride, int threads,
-                 Control& control) override;
   std::unique_ptr<KernelRows<T>> restricted(std::span<const index_t> columns) const override;
 
  private:

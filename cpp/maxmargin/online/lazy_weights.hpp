@@ -11,7 +11,7 @@
 
 namespace maxmargin::online {
 
-// Where the training of linear functions stands, and where it may go on: f_k(x) = w_k.x + b_k.
+// The state of training linear functions f_k(x) = w_k.x + b_k, from which it can go on.
 struct OnlineState {
   std::vector<double> w, b; // the w_k one after the other; after the last step
   std::vector<double> average_w,
@@ -80,12 +80,6 @@ class LazyWeights {
   void shrink(double factor) {
     scale_ *= factor;
     if (scale_ < kLeastScale) fold();
-  }
-
-  // Into the ball of that radius.
-  void project(double radius) {
-    const double norm = std::sqrt(squared_norm());
-    if (norm > radius) shrink(radius / norm);
   }
 
   // The l1 penalty takes `amount` more from every weight.

@@ -1,13 +1,12 @@
 #pragma once
 
 #include "maxmargin/base/control.hpp"
-#include "maxmargin/data/coded_rows.hpp"
+#include "maxmargin/data/int8_rows.hpp"
 #include "maxmargin/data/views.hpp"
 #include "maxmargin/online/lazy_weights.hpp"
 #include "maxmargin/optim/mistake_passes.hpp"
 
 #include <cmath>
-#include <limits>
 #include <span>
 #include <variant>
 #include <vector>
@@ -47,6 +46,15 @@ struct StepSize {
   double eta0 = 1.0;
   double lambda = 1.0, offset = 0.0;
   double exponent = 0.5;
+
+  static StepSize constant(double eta0) { return {.rule = Rule::constant, .eta0 = eta0}; }
+  static StepSize adaptive(double eta0) { return {.rule = Rule::adaptive, .eta0 = eta0}; }
+  static StepSize inverse_time(double lambda, double offset) {
+    return {.rule = Rule::inverse_time, .lambda = lambda, .offset = offset};
+  }
+  static StepSize power(double eta0, double exponent) {
+    return {.rule = Rule::power, .eta0 = eta0, .exponent = exponent};
+  }
 
   double at(index_t step) const {
     const double t = static_cast<double>(step);
@@ -89,35 +97,33 @@ struct OnlineProblem {
   std::variant<BinaryLabels, ClassLabels> labels;
   std::span<const double> weight;            // none: 1 each
   std::span<const double> validation_weight; // none: no validation
+  const Int8Rows* int8_rows = nullptr;       // of X, or none
+};
+
+// All of a problem but the data.
+struct OnlineSettings {
   MarginLoss loss;
   LinearPenalty penalty;
   bool fit_intercept = true;
-  const CodedRows* coded = nullptr; // X once more, if there is; see pays_to_code
-};
-
-struct OnlineOptions {
   optim::PassOptions passes;
-  // What is to fall from pass to pass: the mistakes, or the mean loss met and the penalty at the
-  // end. With a validation_weight it is the share of that weight that is misclassified.
+  // The measure of a pass: the number of mistakes, or the mean loss met and the penalty at the end.
+  // With a validation_weight it is the share of that weight that is misclassified.
   bool follows_loss = false;
   StepSize step;
-  index_t batch_size = 1;                                  // 0: all examples
-  double radius = std::numeric_limits<double>::infinity(); // of the ball that ||w|| is kept in
+  index_t batch_size = 1;   // 0: all examples
   index_t average_from = 0; // the first step that the average counts; 0: no average
-  bool records_updates = false;
-  bool is_mapped = false; // X lies in a mapped file, whose pages are given back once read
+  bool is_mapped = false;   // X lies in a mapped file, whose pages are given back once read
+  int threads = 0;
 
   // Whether examples that are no mistake change nothing.
-  bool waits_for_mistakes(const LinearPenalty& penalty) const {
-    return penalty.is_none() && average_from == 0 && batch_size == 1 && std::isinf(radius);
+  bool waits_for_mistakes() const {
+    return penalty.is_none() && average_from == 0 && batch_size == 1;
   }
 };
 
 struct OnlineFit {
   OnlineState state;
   optim::MistakeRecord record; // a mistake: an example whose margin is not above the loss's
-  // Of every update, if asked for: the example and the step, from 1.
-  std::vector<index_t> update_rows, update_steps;
 };
 
 // Subgradient descent, one example or one batch B at a time, on
@@ -125,8 +131,8 @@ struct OnlineFit {
 //   F(w, b) = l2 / 2 ||w||^2 + l1 ||w||_1 + 1/n sum_i c_i loss(m_i)
 //
 // Step t, of length eta: w = (1 - eta l2) w + eta / |B| sum over B of c_i pull(m_i) dm_i/dw, b
-// likewise without the shrinking, w then projected, and the l1 penalty taken off by truncation,
-// before the average counts w; from the features that a sparse B lacks, when they are next met.
+// likewise without the shrinking, and the l1 penalty taken off by truncation, before the average
+// counts w; from the features that a sparse B lacks, when they are next met.
 // With the perceptron's loss, a constant step and no penalty this is the perceptron (Rosenblatt
 // 1958), which stops at a pass without a mistake. With the hinge loss, an l2 penalty and steps
 // 1 / (l2 t) it is Pegasos (Shalev-Shwartz, Singer, Srebro and Cotter 2011).
@@ -136,17 +142,14 @@ struct OnlineFit {
 // start.w one for every function and column, the averages and start.lost too or none. Throws
 // NumericError when f leaves the range of float64.
 //
-// A binary problem that waits for mistakes reads coded rows, if there are, and X itself only where
-// they leave a mistake in doubt. The result is the same.
-OnlineFit train_online(const OnlineProblem& problem, const OnlineOptions& options,
+// A binary problem that waits for mistakes reads the int8 rows, if there are, and X itself only
+// where they do not decide. The result is the same.
+OnlineFit train_online(const OnlineProblem& problem, const OnlineSettings& settings,
                        OnlineState start, Control& control);
 
-// Whether coding the rows of X for all binary problems on it is likely to pay: never of sparse
-// ones.
-bool pays_to_code(const MatrixView& X, const LinearPenalty& penalty, const OnlineOptions& options);
-
 // F at the given weights, in float64.
-double online_objective(const OnlineProblem& problem, const std::vector<double>& w,
-                        const std::vector<double>& b, bool is_mapped, Control& control);
+double online_objective(const OnlineProblem& problem, const OnlineSettings& settings,
+                        const std::vector<double>& w, const std::vector<double>& b,
+                        Control& control);
 
 } // namespace maxmargin::online

@@ -26,8 +26,8 @@ struct PassOutcome {
   // The measure is the number of mistakes, and a pass without one is the last.
   PassOutcome(index_t n_mistakes) // NOLINT(google-explicit-constructor)
       : PassOutcome(n_mistakes, static_cast<double>(n_mistakes), n_mistakes == 0) {}
-  PassOutcome(index_t n_mistakes, double what_is_to_fall, bool ends)
-      : mistakes(n_mistakes), measure(what_is_to_fall), is_last(ends) {}
+  PassOutcome(index_t n_mistakes, double measured, bool ends)
+      : mistakes(n_mistakes), measure(measured), is_last(ends) {}
 
   index_t mistakes;
   double measure; // a sum over the examples
@@ -41,11 +41,11 @@ struct MistakeRecord {
   double measure = 0.0;      // of the last pass, per example
 };
 
-// Asked where tol would end training: whether something has changed so that it is to go on.
-using SecondWind = std::function<bool()>;
+// Called where tol would end training; returns whether to go on, since a setting has changed.
+using OnPlateau = std::function<bool()>;
 
-// Records pass after pass, and tells when to end. `first_least` is the measure to fall below in the
-// first pass: all examples mistaken, unless given.
+// Records pass after pass, and decides when to end. `first_least` is the measure to fall below in
+// the first pass: all examples mistaken, unless given.
 class PassEnd {
  public:
   PassEnd(index_t n_examples, const PassOptions& options,
@@ -53,7 +53,7 @@ class PassEnd {
       : options_(options), n_(static_cast<double>(n_examples)), least_(first_least.value_or(n_)) {}
 
   // Returns whether another pass should follow this one.
-  bool add(const PassOutcome& outcome, const SecondWind& second_wind = {}) {
+  bool add(const PassOutcome& outcome, const OnPlateau& on_plateau = {}) {
     record.mistakes_per_pass.push_back(outcome.mistakes);
     record.measure = outcome.measure / std::max(1.0, n_);
     record.is_separated = outcome.mistakes == 0;
@@ -64,7 +64,7 @@ class PassEnd {
       least_ = std::min(least_, outcome.measure);
       if (without_progress_ >= options_.n_iter_no_change) {
         without_progress_ = 0;
-        record.is_stalled = !second_wind || !second_wind();
+        record.is_stalled = !on_plateau || !on_plateau();
       }
     }
     return !record.is_stalled &&
@@ -85,13 +85,13 @@ class PassEnd {
 template <class Pass>
 MistakeRecord run_passes(index_t n_examples, std::vector<index_t> order, const PassOptions& options,
                          const Pass& pass, std::optional<double> first_least = std::nullopt,
-                         const SecondWind& second_wind = {}) {
+                         const OnPlateau& on_plateau = {}) {
   PassEnd end(n_examples, options, first_least);
   Random random(options.seed);
   bool goes_on = options.max_iter > 0;
   while (goes_on) {
     if (options.shuffle) random.shuffle(order);
-    goes_on = end.add(pass(std::span<const index_t>(order)), second_wind);
+    goes_on = end.add(pass(std::span<const index_t>(order)), on_plateau);
   }
   return std::move(end.record);
 }

@@ -1,10 +1,8 @@
 #pragma once
 
 #include "maxmargin/base/control.hpp"
-#include "maxmargin/kernel/kernel_matrix.hpp"
 #include "maxmargin/kernel/packed_samples.hpp"
 #include "maxmargin/optim/mistake_passes.hpp"
-#include "maxmargin/perceptron/budget_policy.hpp"
 #include "maxmargin/perceptron/mistake_rule.hpp"
 
 #include <vector>
@@ -15,18 +13,21 @@ struct KernelPerceptronOptions {
   optim::PassOptions passes;
   double offset = 1.0; // added to the kernel
   // The coefficients are the mean over all examples of all passes of those that stood after each
-  // (Freund and Schapire 1999). Not with a policy that removes support vectors.
+  // (Freund and Schapire 1999).
   bool average = false;
-  Budget budget;
   std::size_t cache_bytes = std::size_t{200} << 20; // for kernel rows
   int threads = 0;                                  // 0: all that may be used
 };
 
 struct KernelPerceptronFit {
-  std::vector<std::int64_t> alpha; // mistakes by problem and example
-  std::vector<double> beta;        // coefficients by output and example
-  std::vector<optim::MistakeRecord> records;
-  std::size_t kernel_rows = 0; // computed; parts of rows count as such
+  std::vector<std::int64_t> alpha;           // mistakes by problem and example
+  std::vector<double> beta;                  // coefficients by output and example
+  std::vector<optim::MistakeRecord> records; // by problem
+  std::size_t kernel_rows = 0;               // computed
+
+  index_t n_examples() const {
+    return records.empty() ? 0 : static_cast<index_t>(alpha.size() / records.size());
+  }
 };
 
 // The perceptron in its dual form (Aizerman, Braverman and Rozonoer 1964; Freund and Schapire 1999,
@@ -35,21 +36,12 @@ struct KernelPerceptronFit {
 // 1 it makes the mistakes of the primal perceptron with a bias. The outputs share all kernel
 // values.
 //
-// Examples are taken in blocks, whose own kernel matrix tells how a mistake in a block changes the
-// scores f(x_i) of those after. The scores of all others follow for all mistakes of the block
-// together. Either at once: examples that are right cost nothing then, and rows of kernel values
-// stay in the cache for later passes. Or when the turn of a block comes
-// (perceptron/deferred_scores.hpp), which saves half the work of a single pass. With a budget, no
-// scores are kept (perceptron/support_set_passes.hpp). None of this changes anything but the speed.
-// Sums are float64, of float64 kernel values: the mistakes are those of the rule in exact
-// arithmetic but where a score is as small as its rounding.
-//
-// RBF kernel values may be float32 ones, at half the cost, and the mistakes are still those. Each
-// such value is off by no more than a known part of it (kernel/relative_errors.hpp), so a score is
-// off by no more than that part of what all its terms come to, each with its magnitude. That is
-// summed up beside every score. Where it leaves in doubt what the rule finds, the score is
-// evaluated anew from float64 values of the samples, and counts as exact from there on. Where that
-// happens so often that float32 values do not pay, the pass begins again on float64 ones.
+// Examples are taken in blocks, whose own kernel matrix gives the change that a mistake makes to the
+// scores f(x_i) of the rest of the block. The scores of all examples then change for all mistakes of
+// the block together: an example that is no mistake needs no kernel values, and rows stay in the
+// cache for later passes. The blocks do not change the result. Kernel values and sums are float64:
+// the mistakes are those of the rule in exact arithmetic except where |f| is as small as the
+// rounding of its sum.
 //
 // Throws NumericError when f leaves the range of float64.
 KernelPerceptronFit train_kernel_perceptron(const PackingPlan& plan, const MistakeRule& rule,

@@ -49,38 +49,7 @@ struct MistakeRule {
     }
   }
 
-  // The outputs whose exact values may be needed to find the changes, where f[p] is off by less
-  // than error(p) unless that is 0. With those in their place, find_changes finds the true ones.
-  template <class Error>
-  void find_doubts(index_t i, std::span<const double> f, std::span<const char> is_active,
-                   const Error& error, std::vector<index_t>& outputs) const {
-    outputs.clear();
-    if (is_joint) return find_doubtful_rivals(codes[i], f, error, outputs);
-    for (index_t p = 0; p < n_outputs(); ++p)
-      if (is_active[p] && std::abs(f[p]) < error(p)) outputs.push_back(p);
-  }
-
  private:
-  template <class Error>
-  void find_doubtful_rivals(index_t own, std::span<const double> f, const Error& error,
-                            std::vector<index_t>& outputs) const {
-    double least = -HUGE_VAL, most = -HUGE_VAL; // that the greatest of the rivals may be
-    for (index_t p = 0; p < n_outputs(); ++p)
-      if (p != own) {
-        least = std::max(least, f[p] - error(p));
-        most = std::max(most, f[p] + error(p));
-      }
-    if (f[own] - error(own) > most) return;
-    index_t n_candidates = 0;
-    const bool is_mistake = f[own] + error(own) < least;
-    for (index_t p = 0; p < n_outputs(); ++p)
-      if (p == own ? !is_mistake : f[p] + error(p) >= least) {
-        n_candidates += p != own;
-        outputs.push_back(p);
-      }
-    if (is_mistake && n_candidates == 1) outputs.clear();
-  }
-
   void find_rival(index_t own, std::span<const double> f, std::vector<Change>& changes) const {
     index_t rival = own == 0 ? 1 : 0;
     for (index_t p = rival + 1; p < n_outputs(); ++p)

@@ -43,9 +43,9 @@ from maxmargin._validation.parameters import (
     is_real,
 )
 from maxmargin._validation.samples import (
-    AreBounded,
     check_features,
     check_matrix,
+    check_values,
     feature_names,
 )
 from maxmargin._validation.state import (
@@ -59,7 +59,6 @@ from maxmargin._validation.state import (
 )
 
 __all__ = [
-    "AreBounded",
     "Callback",
     "ClassWeight",
     "Gamma",
@@ -82,6 +81,7 @@ __all__ = [
     "check_known_labels",
     "check_labels",
     "check_matrix",
+    "check_values",
     "check_max_iter",
     "check_n_jobs",
     "check_nu",

@@ -140,9 +140,9 @@ def check_time_limit(time_limit: Any) -> float:
 
 
 def check_seed(random_state: Any) -> int:
-    """Return a seed of 64 bits: the given one, drawn from a given generator, or a new one."""
+    """Return a seed of 64 bits: the given one, one drawn from a given generator, or 0 for None."""
     if random_state is None:
-        return int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
+        return 0
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**63))
     if isinstance(random_state, np.random.RandomState):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,11 +16,8 @@ from maxmargin.exceptions import warn_caller
 
 _BLOCK_ELEMENTS = 1 << 20
 
-# Whether all values of samples are known to be finite and at most 1e30 in magnitude.
-AreBounded = Callable[[Matrix], bool]
 
-
-def check_matrix(X: Any, owner: str, are_bounded: AreBounded | None = None) -> Matrix:
+def check_matrix(X: Any, owner: str, checks_values: bool = True) -> Matrix:
     """Return `X` in the form that the core takes.
 
     Parameters
@@ -30,8 +26,8 @@ def check_matrix(X: Any, owner: str, are_bounded: AreBounded | None = None) -> M
         A C-contiguous float32 or float64 array and canonical CSR are not copied.
     owner : str
         The estimator's name, for messages.
-    are_bounded : callable, default=None
-        Reads the values anyway; where it returns True they are not checked again.
+    checks_values : bool, default=True
+        Whether to read the values; where the core checks them, `check_values` names the fault.
 
     Raises
     ------
@@ -50,9 +46,8 @@ def check_matrix(X: Any, owner: str, are_bounded: AreBounded | None = None) -> M
         _check_dimensions(array, owner)
         matrix = as_float(array)
     _check_size(matrix.shape, owner)
-    if are_bounded is None or not are_bounded(matrix):
-        values = matrix.data if isinstance(matrix, CsrMatrix) else matrix
-        _check_values(values, matrix, owner)
+    if checks_values:
+        check_values(matrix, owner)
     return matrix
 
 
@@ -91,7 +86,15 @@ def _check_size(shape: tuple[int, ...], owner: str) -> None:
             )
 
 
-def _check_values(values: Floats, matrix: Matrix, owner: str) -> None:
+def check_values(matrix: Matrix, owner: str) -> None:
+    """Refuse values that are not finite, or whose squares overflow float64.
+
+    Raises
+    ------
+    ValueError
+        Names the first value that is not finite, or the largest.
+    """
+    values = matrix.data if isinstance(matrix, CsrMatrix) else matrix
     parts = parts_of(values.reshape(-1), _BLOCK_ELEMENTS)
     largest = float(np.max([_core.largest_magnitude(part) for part in parts], initial=0.0))
     if not math.isfinite(largest):

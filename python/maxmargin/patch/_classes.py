@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn import linear_model, svm
 
 import maxmargin
+from maxmargin import _core
 from maxmargin._certificate import Certificate
 from maxmargin._kernel_model import TrainedMachine
 from maxmargin._sparse import CsrMatrix, Matrix
@@ -244,7 +245,7 @@ class Perceptron(FallsThrough, maxmargin.Perceptron, linear_model.Perceptron):  
     _original_class = linear_model.Perceptron
     __init__ = linear_model.Perceptron.__init__
     # Which scikit-learn's class does not have.
-    margin, average, voted, multi_class = 0.0, False, False, "ovr"
+    margin, average, multi_class = 0.0, False, "ovr"
     decision_function = linear_model.Perceptron.decision_function
     predict = linear_model.Perceptron.predict
 
@@ -295,5 +296,6 @@ class Perceptron(FallsThrough, maxmargin.Perceptron, linear_model.Perceptron):  
     def _follows_loss(self) -> bool:
         return self.tol is not None and not self.early_stopping
 
-    def _own_settings(self) -> dict[str, Any]:
-        return {**super()._own_settings(), "follows_loss": self._follows_loss}
+    def _set_steps(self, settings: _core.OnlineSettings) -> None:
+        super()._set_steps(settings)
+        settings.follows_loss = self._follows_loss

@@ -100,7 +100,8 @@ def plot_passes(
     Parameters
     ----------
     estimator : Perceptron or KernelPerceptron
-        Fitted on `X` and `y`, of two classes; where it shuffles, with a number as `random_state`.
+        Fitted on `X` and `y`, of two classes. Where it shuffles, `random_state` must be None or a
+        number.
         Or a fitted pipeline that ends in one, whose other steps stay as they are, or a fitted
         search.
     X : array-like of shape (n_samples, 2)
@@ -127,10 +128,10 @@ def plot_passes(
     estimator, before = unwrapped(estimator)
     if not hasattr(estimator, "mistakes_per_pass_") or len(estimator.classes_) != 2:
         raise ValueError(f"estimator must be a fitted perceptron of two classes, got {estimator!r}")
-    if estimator.shuffle and not isinstance(estimator.random_state, (int, np.integer)):
+    seed = estimator.random_state
+    if estimator.shuffle and not (seed is None or isinstance(seed, (int, np.integer))):
         raise ValueError(
-            "random_state must be a number for the passes to be repeated, got "
-            f"{estimator.random_state!r}"
+            f"random_state must be None or a number for the passes to be repeated, got {seed!r}"
         )
     codes = _validation.check_known_labels(y, len(samples), "The picture", estimator.classes_)
     transformed = before.transform(X)

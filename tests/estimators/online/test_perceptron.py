@@ -262,18 +262,51 @@ def test_bad_data_are_refused():
 # -- the core --------------------------------------------------------------------------------------
 
 
+def parts_of(states):
+    """The parts of a state of training by name."""
+    names = ("w", "b", "average_w", "average_b", "n_steps", "n_averaged", "lost", "due")
+    return {name: getattr(states, name) for name in names}
+
+
+def test_a_state_of_training_holds_parts_that_fit_and_survives_pickling():
+    X, _ = integers(60, 4)
+    for parameters in ({}, {"average": True, "penalty": "l1"}, {"multi_class": "crammer_singer"}):
+        model = fit(X, np.arange(60) % 3, max_iter=3, **parameters)
+        parts = parts_of(model._state)
+        for copy in (
+            pickle.loads(pickle.dumps(model._state)),
+            _core.OnlineStates(**parts),
+            model._state.with_weights(parts["w"], parts["b"]),
+        ):
+            for name, part in parts.items():
+                np.testing.assert_array_equal(getattr(copy, name), part)
+        for name, part in parts.items():
+            wrong = [np.append(part, part, axis=0)] if part.size else [np.ones((1, 3))]
+            if part.dtype == np.float64 and part.size:
+                wrong.append(np.full_like(part, np.nan))
+            for value in wrong:
+                with pytest.raises(ValueError, match="a state of training"):
+                    _core.OnlineStates(**{**parts, name: value})
+        with pytest.raises(ValueError, match="a row for every function"):
+            model._state.with_weights(parts["w"][:, :-1], parts["b"])
+
+
+def test_a_pickle_of_earlier_versions_holds_the_state_as_a_dict():
+    X, y = integers(60, 4)
+    model = fit(X, y, average=True, max_iter=3)
+    state = {**model.__getstate__(), "_state": parts_of(model._state)}
+    loaded = Perceptron()
+    loaded.__setstate__(state)
+    loaded.partial_fit(X, y)
+    np.testing.assert_array_equal(loaded.coef_, model.partial_fit(X, y).coef_)
+
+
 def test_the_core_guards_its_memory():
     none = np.zeros(0)
-    start = {
-        "w": np.zeros((1, 2)),
-        "b": np.zeros(1),
-        "average_w": np.zeros((0, 2)),
-        "average_b": none,
-        "n_steps": np.zeros(1, dtype=np.int64),
-        "n_averaged": np.zeros(1, dtype=np.int64),
-        "lost": np.zeros((0, 2)),
-        "due": np.zeros(1),
-    }
+    settings = _core.OnlineSettings()
+    settings.passes.max_iter = 1
+    other = Perceptron(max_iter=1).partial_fit(np.ones((2, 3)), [0, 1], classes=[0, 1])._state
+    three = Perceptron(max_iter=1).partial_fit(np.ones((3, 2)), [0, 1, 2], [0, 1, 2])._state
     good = {
         "X": np.ones((4, 2)),
         "y": np.array([0, 1, 0, 1]),
@@ -281,8 +314,7 @@ def test_the_core_guards_its_memory():
         "validation_weight": none,
         "class_weight": np.ones((1, 2)),
         "positive": np.array([1]),
-        "start": start,
-        "settings": _core.OnlineSettings(max_iter=1),
+        "settings": settings,
     }
     _core.online_fit(**good)
     bad = [
@@ -292,13 +324,8 @@ def test_the_core_guards_its_memory():
         {"class_weight": np.ones(3)},
         {"class_weight": np.ones(1), "positive": np.zeros(0, dtype=np.int64)},
         {"y": np.array([0, 1, 2, 1]), "positive": np.zeros(0, dtype=np.int64)},
-        {"start": {**start, "w": np.zeros((1, 3))}},
-        {"start": {**start, "b": np.zeros(2)}},
-        {"start": {**start, "average_w": np.zeros((1, 2)), "n_averaged": np.ones(1, np.int64)}},
-        {"start": {**start, "n_steps": np.zeros(0, np.int64)}},
-        {"start": {**start, "lost": np.zeros((1, 1))}},
-        {"start": {**start, "due": np.zeros(2)}},
-        {"coded": _core.CodedRows(np.ones((4, 3)))},
+        {"start": other},
+        {"start": three},
     ]
     for change in bad:
         with pytest.raises(ValueError):

@@ -1,16 +1,13 @@
-"""The perceptron's variants: margin, average, votes, penalties, and streams in mapped files."""
+"""The perceptron's variants: margin, average, penalties, and streams in mapped files."""
 
 from __future__ import annotations
 
-import pickle
 import subprocess
 import sys
-import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 from maxmargin import Perceptron, SGDClassifier
 from oracles.online import subgradient
@@ -22,76 +19,18 @@ def fit(X, y, **parameters):
     return quiet_fit(Perceptron(**parameters), X, y)
 
 
-def separators(X, y, passes, fit_intercept=True, weight=None):
+def separators(X, y, passes):
     """All separators of a run and how many examples each survived; y in {-1, +1}."""
-    weight = np.ones(len(y)) if weight is None else weight
     w, b, found, survived = np.zeros(X.shape[1]), 0.0, [], []
     for _ in range(passes):
-        for x, label, c in zip(X, y, weight, strict=True):
-            if c == 0:
-                continue
+        for x, label in zip(X, y, strict=True):
             if label * (w @ x + b) <= 0:
-                w, b = w + c * label * x, b + c * label * fit_intercept
+                w, b = w + label * x, b + label
                 found.append((w, b))
                 survived.append(1)
             else:
                 survived[-1] += 1
     return found, np.array(survived)
-
-
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("fit_intercept", [True, False])
-def test_votes_are_those_of_all_separators(form, fit_intercept):
-    X, y = integers(60, 5, density=0.7)
-    queries = rng(8).integers(-4, 5, size=(50, 5)).astype(float)
-    found, survived = separators(X, 2 * y - 1, 6, fit_intercept)
-    votes = sum(
-        count * np.where(queries @ w + b >= 0, 1, -1)
-        for (w, b), count in zip(found, survived, strict=True)
-    )
-    model = fit(FORMS[form](X), y, voted=True, max_iter=6, fit_intercept=fit_intercept)
-    expected = votes / survived.sum()
-    np.testing.assert_allclose(model.decision_function(FORMS[form](queries)), expected, rtol=1e-12)
-    np.testing.assert_array_equal(model.predict(queries), (votes >= 0).astype(int))
-    np.testing.assert_array_equal(model.coef_[0], found[-1][0])
-    loaded = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(loaded.decision_function(queries), votes / survived.sum())
-
-
-def test_votes_of_sparse_data_leave_the_rows_sparse():
-    n, d = 200, 200_000
-    columns = rng(0).integers(0, d, size=(n, 5))
-    X = sp.csr_matrix((np.ones(5 * n), (np.repeat(np.arange(n), 5), columns.ravel())), shape=(n, d))
-    y = np.arange(n) % 2
-    model = fit(X, y, voted=True, fit_intercept=False)
-    used = X[:, np.unique(columns)].toarray()
-    found, survived = separators(used, 2 * y - 1, model.n_iter_, False)
-    votes = sum(
-        count * np.where(used @ w + b >= 0, 1, -1)
-        for (w, b), count in zip(found, survived, strict=True)
-    )
-    tracemalloc.start()
-    shares = model.decision_function(X)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    np.testing.assert_allclose(shares, votes / survived.sum(), rtol=1e-12)
-    assert peak < n * d * 8 / 2
-
-
-def test_votes_of_several_classes_with_weights_and_a_random_order():
-    X, _ = integers(60, 5)
-    y = np.arange(60) % 3
-    weight = rng(5).integers(0, 3, 60).astype(float)
-    model = quiet_fit(Perceptron(voted=True, max_iter=4), X, y, sample_weight=weight)
-    for k in range(3):
-        found, survived = separators(X, np.where(y == k, 1, -1), 4, weight=weight)
-        votes = sum(
-            count * np.where(X @ w + b >= 0, 1, -1)
-            for (w, b), count in zip(found, survived, strict=True)
-        )
-        np.testing.assert_allclose(model.decision_function(X)[:, k], votes / survived.sum())
-    runs = [fit(X, y, voted=True, shuffle=True, random_state=3, max_iter=3) for _ in range(2)]
-    np.testing.assert_array_equal(*(run.decision_function(X) for run in runs))
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -141,11 +80,6 @@ def test_a_penalty_goes_on_after_a_pass_without_a_mistake():
     ("parameters", "message"),
     [
         ({"margin": -1.0}, "margin must be a finite number >= 0, got -1.0"),
-        ({"voted": "yes"}, "voted must be True or False"),
-        ({"voted": True, "penalty": "l2"}, "voted=True cannot be combined with penalty='l2'"),
-        ({"voted": True, "warm_start": True}, "warm_start"),
-        ({"voted": True, "average": True}, "average"),
-        ({"voted": True, "multi_class": "crammer_singer"}, "multi_class"),
         ({"penalty": "l3"}, "penalty"),
     ],
 )
@@ -153,9 +87,6 @@ def test_bad_parameters_are_named(parameters, message):
     X, y = integers(10, 2)
     with pytest.raises(ValueError, match=message):
         Perceptron(**parameters).fit(X, y)
-    if parameters == {"voted": True, "average": True}:
-        with pytest.raises(ValueError, match="voted must be False in partial_fit"):
-            Perceptron(voted=True).partial_fit(X, y, classes=[0, 1])
 
 
 @pytest.mark.filterwarnings("ignore:Perceptron did not converge")

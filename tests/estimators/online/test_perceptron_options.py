@@ -178,7 +178,9 @@ def test_shuffling_follows_the_seed():
     assert first.coef_.tobytes() == again.coef_.tobytes()
     assert first.coef_.tobytes() != other.coef_.tobytes()
     assert first.coef_.tobytes() != given.coef_.tobytes()
-    for state in (np.random.default_rng(1), np.random.RandomState(1), None, 2**64 - 1):
+    none, zero = (fit(X, y, max_iter=5, shuffle=True, random_state=state) for state in (None, 0))
+    assert none.coef_.tobytes() == zero.coef_.tobytes()
+    for state in (np.random.default_rng(1), np.random.RandomState(1), 2**64 - 1):
         fit(X, y, max_iter=5, shuffle=True, random_state=state)
 
 

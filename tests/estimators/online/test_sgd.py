@@ -229,7 +229,6 @@ def test_verbose_tells_what_tol_is_applied_to(capsys):
     [
         ("hinge", {"learning_rate": "pegasos"}),
         ("hinge", {"learning_rate": "pegasos", "batch_size": 5}),
-        ("hinge", {"learning_rate": "pegasos", "project": True}),
         ("squared_hinge", {"learning_rate": "invscaling", "eta0": 0.05, "power_t": 0.6}),
     ],
 )
@@ -242,21 +241,6 @@ def test_the_average_comes_near_the_optimum(loss, parameters):
         loss, alpha=alpha, average=20000, max_iter=300, tol=None, random_state=0, **parameters
     ).fit(X, y)
     assert optimum * (1 - 1e-6) <= model.objective_[0] <= optimum * 1.01
-
-
-def test_projection_keeps_w_in_the_ball():
-    X, y = noisy()
-    alpha = 0.5
-    step = step_of("pegasos", alpha, 0, 0)
-    ball = alpha**-0.5
-    for passes in (1, 2, 3):
-        model = fit(10 * X, y, alpha=alpha, learning_rate="pegasos", project=True, max_iter=passes)
-        w, b, *_ = subgradient(10 * X, 2 * y - 1, passes, l2=alpha, step=step, radius=ball)
-        np.testing.assert_allclose(model.coef_[0], w, rtol=1e-9)
-        np.testing.assert_allclose(model.intercept_[0], b, rtol=1e-9)
-        assert np.linalg.norm(model.coef_) <= ball * (1 + 1e-12)
-    with pytest.raises(ValueError, match="project=True needs an l2 penalty"):
-        fit(X, y, project=True, penalty="l1")
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -358,7 +342,6 @@ def test_warm_start_goes_on_with_the_steps():
         ({"power_t": np.nan}, "power_t"),
         ({"batch_size": 0}, "batch_size must be an integer >= 1, got 0"),
         ({"batch_size": "some"}, "batch_size"),
-        ({"project": 1}, "project must be True or False"),
         ({"average": -1}, "average must be an integer >= 0"),
         ({"average": 1.5}, "average"),
         ({"early_stopping": 1}, "early_stopping must be True or False"),

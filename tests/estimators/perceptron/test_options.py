@@ -166,7 +166,7 @@ def test_the_classes_of_mnist_make_the_mistakes_of_the_definition(shared_data, m
         assert model.mistakes_per_pass_[k].tolist() == mistakes
 
 
-@pytest.mark.parametrize("params", [{}, {"budget": 40}, {"multi_class": "crammer_singer"}])
+@pytest.mark.parametrize("params", [{}, {"multi_class": "crammer_singer"}])
 def test_verbose_tells_the_share_of_mistakes_in_the_last_pass(params, capsys, monkeypatch):
     X, y = rng(0).normal(size=(800, 4)), rng(1).integers(0, 3, 800)
     reports = []

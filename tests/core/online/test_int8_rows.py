@@ -1,4 +1,4 @@
-"""The perceptron on coded rows makes the mistakes that it makes on the rows themselves."""
+"""The perceptron on int8 rows makes the mistakes that it makes on the rows themselves."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ import copy
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
-from maxmargin import Perceptron, SGDClassifier, _core
-from maxmargin._sparse import csr_of
+from maxmargin import Perceptron, SGDClassifier
 from oracles.perceptron import quiet_fit
 from oracles.problems import rng
 
-N, D = 6000, 60  # enough for coded rows, if passes are four at least
+N, D = 6000, 60  # enough for int8 rows, if passes are four at least
 
 
 def clouds(dtype, distance=4.0, seed=0):
@@ -62,7 +60,7 @@ def test_with_several_classes(n_jobs):
     assert_same(X, y, n_jobs=n_jobs)
 
 
-def test_margins_that_codes_cannot_tell():
+def test_margins_that_codes_cannot_decide():
     """Every score is an integer, most often 0 or next to it: on the very edge of a mistake."""
     random = rng(3)
     X = np.zeros((N, D))
@@ -152,9 +150,10 @@ def test_examples_without_weight_are_left_out():
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("place", [(0, 0), (N // 2, D // 2), (N - 1, D - 1)])
-def test_what_is_not_finite_is_refused_as_ever(dtype, value, place):
+@pytest.mark.parametrize("max_iter", [3, 6])  # without int8 rows, and with them
+def test_what_is_not_finite_is_refused(dtype, value, place, max_iter):
     X, y = clouds(dtype)
-    model = quiet_fit(Perceptron(max_iter=6), X, y)
+    model = quiet_fit(Perceptron(max_iter=max_iter), X, y)
     coef = model.coef_.copy()
     X[place] = value
     kind = "NaN" if np.isnan(value) else "infinity"
@@ -163,30 +162,14 @@ def test_what_is_not_finite_is_refused_as_ever(dtype, value, place):
     np.testing.assert_array_equal(model.coef_, coef)
 
 
-def test_too_large_numbers_are_refused_as_ever():
+@pytest.mark.parametrize("max_iter", [3, 6])
+def test_too_large_numbers_are_refused(max_iter):
     X, y = clouds(np.float64)
     X[N // 3, 5] = 1e160
     with pytest.raises(ValueError, match="squares overflow"):
-        Perceptron(max_iter=6).fit(X, y)
-
-
-def test_whether_codes_tell_of_all_elements():
-    X, _ = clouds(np.float64)
-    assert _core.CodedRows(X).are_bounded
-    for value, is_bounded in [(0.9e30, True), (-0.9e30, True), (1.1e30, False), (1e300, False)]:
-        X[7, 3] = value
-        assert _core.CodedRows(X).are_bounded == is_bounded
-
-
-def test_where_codes_are_likely_to_pay():
-    X, _ = clouds(np.float64)
-    few, many = (_core.OnlineSettings(max_iter=n) for n in (3, 6))
-    assert _core.pays_to_code(X, many)
-    assert not _core.pays_to_code(X, few)
-    assert not _core.pays_to_code(X[:100], many)
-    assert not _core.pays_to_code(csr_of(sp.csr_matrix(X)), many)
-    with pytest.raises(ValueError, match="X must be dense"):
-        _core.CodedRows(csr_of(sp.csr_matrix(X)))
+        Perceptron(max_iter=max_iter).fit(X, y)
+    with pytest.raises(ValueError, match="squares overflow"):
+        Perceptron().partial_fit(X, y, classes=[0, 1], sample_weight=np.zeros(N))
 
 
 def test_subgradient_descent_without_penalty_is_the_same():

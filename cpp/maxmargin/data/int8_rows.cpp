@@ -1,4 +1,4 @@
-#include "maxmargin/data/coded_rows.hpp"
+#include "maxmargin/data/int8_rows.hpp"
 
 #include "maxmargin/base/parallel.hpp"
 
@@ -29,7 +29,7 @@ constexpr index_t kTaskElements = index_t{1} << 17;
 } // namespace
 
 template <Real T>
-CodedRows::CodedRows(const DenseView<T>& X, int threads, Control& control)
+Int8Rows::Int8Rows(const DenseView<T>& X, int threads, Control& control)
     : n_cols_(X.cols), codes_(X.rows * X.cols + simd::kCodeGrain), steps_(X.rows) {
   std::fill_n(codes_.data() + X.rows * X.cols, simd::kCodeGrain, std::int8_t{0});
   const auto& table = simd::real_table<T>(simd::active_table());
@@ -50,18 +50,18 @@ CodedRows::CodedRows(const DenseView<T>& X, int threads, Control& control)
   });
 }
 
-bool CodedRows::are_bounded() const {
+bool Int8Rows::are_bounded() const {
   return std::ranges::all_of(steps_.span(), [](float step) { return std::isfinite(step); });
 }
 
-CodedMargins::CodedMargins(const CodedRows& rows)
+Int8Margins::Int8Margins(const Int8Rows& rows)
     : rows_(rows),
       w_(AlignedBuffer<std::int16_t>::zeros(round_up(rows.n_cols(), simd::kCodeGrain))) {
   function_.w = w_.data();
   function_.n = w_.size();
 }
 
-void CodedMargins::set_function(std::span<const double> w, double offset, double margin) {
+void Int8Margins::set_function(std::span<const double> w, double offset, double margin) {
   function_.error = std::numeric_limits<float>::infinity();
   const auto n = static_cast<index_t>(w.size());
   const double sum = table_.sum_of_magnitudes(w.data(), n);
@@ -78,7 +78,7 @@ void CodedMargins::set_function(std::span<const double> w, double offset, double
   function_.least = static_cast<float>(least + kSlack * (std::abs(b) + least));
 }
 
-template CodedRows::CodedRows(const DenseView<float>&, int, Control&);
-template CodedRows::CodedRows(const DenseView<double>&, int, Control&);
+template Int8Rows::Int8Rows(const DenseView<float>&, int, Control&);
+template Int8Rows::Int8Rows(const DenseView<double>&, int, Control&);
 
 } // namespace maxmargin

@@ -4,16 +4,16 @@
 
 namespace maxmargin::perceptron {
 
-// Problems that go through the same examples side by side, each until its own end.
-class JointPasses {
+// Passes of several problems over the same examples in lockstep, each until its own end.
+class LockstepPasses {
  public:
-  JointPasses(index_t n_examples, index_t n_problems, const optim::PassOptions& options)
+  LockstepPasses(index_t n_examples, index_t n_problems, const optim::PassOptions& options)
       : options_(options), order_(identity_order(n_examples)), random_(options.seed),
         ends_(static_cast<std::size_t>(n_problems), optim::PassEnd(n_examples, options)),
         is_active_(static_cast<std::size_t>(n_problems), 1) {}
 
   // Calls pass(order, is_active, mistakes), which adds the mistakes of every active problem, until
-  // all have ended. With the same options a problem gets the same orders as in run_passes.
+  // all have ended. With the same options a problem gets the same orders as in optim::run_passes.
   template <class Pass> void run(const Pass& pass) {
     std::vector<index_t> mistakes(ends_.size());
     while (std::ranges::any_of(is_active_, [](char active) { return active != 0; })) {
