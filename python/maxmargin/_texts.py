@@ -203,7 +203,47 @@ intercept_ : ndarray of float64, shape (1,) or (n_classes,)
 n_iter_ : int
     Iterations; of several machines, the most that one of them took.
 """
-
+PASSES = f"""{CLASSIFIER}
+max_iter : int
+    Greatest number of passes, >= 1.
+shuffle : bool
+    Whether every pass takes the samples in a new random order, rather than as given.
+random_state : int, numpy Generator, RandomState or None
+    Seed of the orders; None is 0.
+n_iter_ : int
+    Passes; of several problems, the most that one of them took.
+mistakes_per_pass_ : list of ndarray of int64
+    One array for each problem.
+"""
+ONLINE = f"""{PASSES}
+random_state : int, numpy Generator, RandomState or None
+    Seed of the orders, and of the samples that `early_stopping` keeps out; None is 0.
+alpha : float
+    Factor of the penalty, >= 0.
+l1_ratio : float
+    Share of the l1 norm in 'elasticnet', in [0, 1].
+fit_intercept : bool
+    Whether there is a bias b.
+early_stopping : bool
+    Whether a part of the data, the same share of every class, is kept out of training, and `tol` is
+    applied to the share of it that is misclassified. `tol=None` means 0.001 then.
+validation_fraction : float
+    That part, in (0, 1).
+n_iter_no_change : int
+    Passes without progress that `tol` allows, >= 1.
+class_weight : dict, 'balanced' or None
+    Factors of the weights of samples by class; 'balanced' is n_samples / (n_classes * count of the
+    class). In a problem of one class against several others, these have 1 (scikit-learn's rule).
+warm_start : bool
+    Whether `fit` goes on from the present weights, which must be for the same classes.
+verbose : bool or int
+    Whether to show progress on stderr: the pass, and the measure of `tol` in the last complete one.
+    Of several problems, that of one; at the end their mean.
+coef_ : ndarray of float64, shape (1, n_features) or (n_classes, n_features)
+    w, or its average; with two classes that of classes_[1] against classes_[0].
+intercept_ : ndarray of float64, shape (1,) or (n_classes,)
+    b, or its average.
+"""
 
 PARAMETERS = "Parameters\n----------\n"
 ATTRIBUTES = "Attributes\n----------\n"

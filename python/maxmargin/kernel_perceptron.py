@@ -18,6 +18,7 @@ from maxmargin._kernel import (
 from maxmargin._mistake_driven import MistakeDriven
 from maxmargin._one_vs_rest import positive_classes
 from maxmargin._sparse import CsrMatrix, Matrix, take_rows
+from maxmargin._texts import PASSES, documented
 from maxmargin._validation import Callback, Gamma
 from maxmargin.progress import with_line_of_passes
 
@@ -28,6 +29,7 @@ MULTI_CLASS = ("ovr", "crammer_singer")
 Self = TypeVar("Self", bound="KernelPerceptron")
 
 
+@documented(PASSES)
 class KernelPerceptron(MistakeDriven):
     """The perceptron in the feature space of a kernel [1]_ [2]_.
 
@@ -45,50 +47,39 @@ class KernelPerceptron(MistakeDriven):
 
     Parameters
     ----------
-    kernel : {'linear', 'poly', 'rbf', 'sigmoid'}, default='rbf'
+    kernel : {'linear', 'poly', 'rbf', 'sigmoid'}
         x.z; (gamma x.z + coef0)^degree; exp(-gamma ||x - z||^2); tanh(gamma x.z + coef0).
-    degree : int, default=3
+    degree : int
         Degree of the polynomial kernel, >= 0.
-    gamma : {'scale', 'auto'} or float, default='scale'
+    gamma : {'scale', 'auto'} or float
         'scale' is 1 / (n_features * X.var()), 1 where the variance is zero; 'auto' is
         1 / n_features; or a number > 0.
-    coef0 : float, default=0.0
+    coef0 : float
         Constant term of the polynomial and sigmoid kernels.
-    max_iter : int, default=100
-        Greatest number of passes, >= 1.
-    fit_intercept : bool, default=True
+    fit_intercept : bool
         Whether 1 is added to the kernel.
-    shuffle : bool, default=False
-        Whether every pass takes the examples in a new random order, rather than as given.
-    random_state : int, Generator, RandomState or None, default=None
-        Seed of the orders; None is 0.
-    average : bool, default=False
+    average : bool
         Whether the coefficients are those of the mean of all f, one after each example of every
         pass [2]_, rather than of the last f. Training makes the same mistakes.
-    multi_class : {'ovr', 'crammer_singer'}, default='ovr'
+    multi_class : {'ovr', 'crammer_singer'}
         With more than two classes, 'ovr' is one problem for each class against the rest.
         'crammer_singer' is one problem of all classes [3]_: the function of an example's own class
         must be greater than all others, else the example is added to it and subtracted from that of
         the greatest rival (the first of several). With two classes both make the same mistakes, and
         one function is trained.
-    tol : float or None, default=None
+    tol : float or None
         With a number >= 0, training stops also when the share of mistakes has not fallen by more
         than `tol` below the least so far in 5 passes in a row. With None it stops only at a pass
         without a mistake, or after `max_iter`.
-    cache_size : float, default=200
+    cache_size : float
         Budget for kernel rows in MB (2^20 bytes), > 0.
-    verbose : bool or int, default=0
+    verbose : bool or int
         Whether to show progress on stderr: the pass, and the share of mistakes in the last complete
         one, of several problems their mean.
-    n_jobs : int or None, default=None
-        Threads. None or -1: as many as the process may use, by its affinity mask, CPU quota,
-        MAXMARGIN_NUM_THREADS (else OMP_NUM_THREADS) and threadpoolctl; -2: all but one. The result
-        does not depend on it.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Sorted labels.
+    classes_
     alpha_ : ndarray of int64, shape (n_samples,) or (n_classes, n_samples)
         Mistakes on every training example, of one problem or of every class against the rest.
     support_ : ndarray of int64, shape (n_SV,)
@@ -99,20 +90,15 @@ class KernelPerceptron(MistakeDriven):
         Coefficients of the support vectors: alpha_i y_i, where there is no average.
     intercept_ : ndarray of float64, shape (1,) or (n_classes,)
         f(x) is dual_coef_ @ K(support_vectors_, x) + intercept_.
-    n_iter_ : int
-        Passes; of several problems, the most that one of them took.
+    n_iter_
     n_mistakes_ : ndarray of int64, shape (1,) or (n_classes,)
         Mistakes of every problem in all passes.
-    mistakes_per_pass_ : list of ndarray of int64
-        One array for each problem.
+    mistakes_per_pass_
     converged_ : bool
         Whether the last pass made no mistake: f, if not averaged, separates the training data.
     kernel_rows_ : int
         Rows of the kernel matrix that were computed.
-    n_features_in_ : int
-        Features of the training data.
-    feature_names_in_ : ndarray of str
-        Only where `X` has column names.
+    n_features_in_, feature_names_in_
 
     References
     ----------

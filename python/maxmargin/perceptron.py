@@ -6,11 +6,13 @@ from typing import Any
 
 from maxmargin import _core, _validation
 from maxmargin._online import OnlineLinear
+from maxmargin._texts import ONLINE, documented
 from maxmargin._validation import ClassWeight
 
 __all__ = ["Perceptron"]
 
 
+@documented(ONLINE)
 class Perceptron(OnlineLinear):
     """The perceptron [1]_: a linear classifier that learns from its mistakes.
 
@@ -24,81 +26,38 @@ class Perceptron(OnlineLinear):
 
     Parameters
     ----------
-    penalty : {'l2', 'l1', 'elasticnet'} or None, default=None
+    penalty : {'l2', 'l1', 'elasticnet'} or None
         Penalty on w, of which every step takes its share: alpha/2 ||w||^2, alpha ||w||_1, or
         alpha ((1 - l1_ratio)/2 ||w||^2 + l1_ratio ||w||_1). b has none. With a penalty a pass
         without a mistake does not end training, since w goes on shrinking.
-    alpha : float, default=0.0001
-        Factor of the penalty, >= 0.
-    l1_ratio : float, default=0.15
-        Share of the l1 norm in 'elasticnet', in [0, 1].
-    max_iter : int, default=1000
-        Greatest number of passes, >= 1.
-    fit_intercept : bool, default=True
-        Whether there is a bias b.
-    shuffle : bool, default=False
-        Whether every pass takes the examples in a new random order, rather than as given.
-    random_state : int, Generator, RandomState or None, default=None
-        Seed of the orders and of the split of `early_stopping`; None is 0.
-    eta0 : float, default=1.0
+    eta0 : float
         Learning rate, > 0. Without weights, and starting from w = 0, it scales w and b and changes
         nothing else.
-    tol : float or None, default=None
+    tol : float or None
         With a number >= 0, training stops also when the share of mistakes has not fallen by more
         than `tol` below the least so far in `n_iter_no_change` passes in a row. With None it stops
         only at a pass without a mistake, or after `max_iter`.
-    early_stopping : bool, default=False
-        Whether a part of the data, the same share of every class, is kept out of training, and
-        `tol` is applied to the share of it that is misclassified. `tol=None` means 0.001 then.
-    validation_fraction : float, default=0.1
-        That part, in (0, 1).
-    n_iter_no_change : int, default=5
-        Passes without progress that `tol` allows, >= 1.
-    margin : float, default=0.0
+    margin : float
         An example is a mistake where y_i f(x_i) <= `margin`, >= 0 (the margin perceptron).
-    average : bool or int, default=False
+    average : bool or int
         Whether `coef_` and `intercept_` are means of w and b over all examples gone through [3]_;
         a number >= 1 is the example with which the mean begins. On CSR data an l1 charge counts
         from the example in which its feature is next met.
-    multi_class : {'ovr', 'crammer_singer'}, default='ovr'
+    multi_class : {'ovr', 'crammer_singer'}
         With more than two classes, one perceptron for each class against the rest, or the
         multi-class perceptron [4]_: on a mistake, f_y <= max of the others, w_y += eta0 x and
         w_r -= eta0 x for the (first) class r that attains the maximum.
-    class_weight : dict, 'balanced' or None, default=None
-        Factors of the learning rate by class; 'balanced' is n_samples / (n_classes * count of the
-        class). With more than two classes, the factor of a class holds in its own problem, where
-        the rest has 1 (scikit-learn's rule).
-    warm_start : bool, default=False
-        Whether `fit` goes on from the present weights, which must be for the same classes.
-    verbose : bool or int, default=0
-        Whether to show progress on stderr: the pass, and what `tol` is applied to, of the last
-        complete one. Of several problems, that of one; at the end their mean.
-    n_jobs : int or None, default=None
-        Threads, which share the one-vs-rest problems. None or -1: as many as the process may use,
-        by its affinity mask, CPU quota, MAXMARGIN_NUM_THREADS (else OMP_NUM_THREADS) and
-        threadpoolctl; -2: all but one. The result does not depend on it.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Sorted labels.
-    coef_ : ndarray of float64, shape (1, n_features) or (n_classes, n_features)
-        w, or its average; with two classes that of classes_[1] against classes_[0].
-    intercept_ : ndarray of float64, shape (1,) or (n_classes,)
-        b, or its average.
-    n_iter_ : int
-        Passes; of several problems, the most that one of them took.
+    classes_, coef_, intercept_, n_iter_
     n_mistakes_ : ndarray of int64, shape (n_problems,)
         Mistakes in all passes; one problem with two classes or 'crammer_singer', else n_classes.
-    mistakes_per_pass_ : list of ndarray of int64
-        One array for each problem.
+    mistakes_per_pass_
     converged_ : bool
         Whether the last pass made no mistake: without a penalty, the last w and b separate the
         training data. It and the three above speak of the last call of `fit` or `partial_fit`.
-    n_features_in_ : int
-        Features of the training data.
-    feature_names_in_ : ndarray of str
-        Only where `X` has column names.
+    n_features_in_, feature_names_in_
 
     Notes
     -----
@@ -108,7 +67,7 @@ class Perceptron(OnlineLinear):
     float64, also for float32 data, whose values are exact in it.
 
     Large dense data are copied, a byte for an element, where there is neither a penalty nor an
-    average: a pass reads the copy, and the data only where it leaves a mistake in doubt.
+    average: a pass reads the copy, and the data only where it leaves a mistake undecided.
 
     References
     ----------

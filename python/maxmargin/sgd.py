@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from maxmargin import _core, _validation
 from maxmargin._examples import Examples
 from maxmargin._online import OnlineLinear, weights_of
+from maxmargin._texts import ONLINE, documented
 from maxmargin._validation import ClassWeight
 from maxmargin._wording import counted
 from maxmargin.exceptions import ConvergenceWarning, warn_caller
@@ -25,6 +26,7 @@ _LOSSES = {
 _RATES = ("optimal", "pegasos", "constant", "adaptive", "invscaling")
 
 
+@documented(ONLINE)
 class SGDClassifier(OnlineLinear):
     """A linear classifier trained by stochastic subgradient descent.
 
@@ -45,91 +47,50 @@ class SGDClassifier(OnlineLinear):
 
     Parameters
     ----------
-    loss : {'hinge', 'squared_hinge', 'perceptron'}, default='hinge'
+    loss : {'hinge', 'squared_hinge', 'perceptron'}
         max(0, 1 - m), its square, or max(0, -m). With the square, whose slope grows, steps of
         'optimal' and 'pegasos' may diverge: take 'constant' or 'invscaling' with a small `eta0`.
-    penalty : {'l2', 'l1', 'elasticnet'} or None, default='l2'
+    penalty : {'l2', 'l1', 'elasticnet'} or None
         R above.
-    alpha : float, default=0.0001
-        Factor of the penalty, >= 0; > 0 where the learning rate is made of it.
-    l1_ratio : float, default=0.15
-        Share of the l1 norm in 'elasticnet', in [0, 1].
-    fit_intercept : bool, default=True
-        Whether there is a bias b.
-    max_iter : int, default=1000
-        Greatest number of passes, >= 1.
-    tol : float or None, default=0.001
+    tol : float or None
         Training stops when the objective as it was met in a pass (the mean loss of the samples when
         they were read, and the penalty at the end) has not fallen by more than `tol` below the
         least so far in `n_iter_no_change` passes in a row. With None, after `max_iter`.
-    shuffle : bool, default=True
-        Whether every pass takes the samples in a new random order, rather than as given.
-    random_state : int, Generator, RandomState or None, default=None
-        Seed of the orders and of the split of `early_stopping`; None is 0.
-    learning_rate : {'optimal', 'pegasos', 'constant', 'adaptive', 'invscaling'}, default='optimal'
+    learning_rate : {'optimal', 'pegasos', 'constant', 'adaptive', 'invscaling'}
         eta_t is 1 / (alpha (t + t0)) with Bottou's t0 = s alpha^(-3/4) - 1 ('optimal', as in
         scikit-learn; s is 1, or 2 + 2 alpha^(-1/4) with the squared hinge); 1 / (alpha t) [1]_
-        ('pegasos'); eta0; or eta0 / t^power_t ('invscaling').
+        ('pegasos'), both for `alpha` > 0; eta0; or eta0 / t^power_t ('invscaling').
         t counts steps from 1, over all passes, and goes on in `partial_fit` and with `warm_start`.
         With 'adaptive' it is eta0 at the beginning of every fit, and a fifth of what it was
         wherever `tol` would end training, which it does once eta_t is 1e-6 or less.
-    eta0 : float, default=0.01
+    eta0 : float
         Learning rate of 'constant', 'adaptive' (the first) and 'invscaling', > 0.
-    power_t : float, default=0.5
+    power_t : float
         Exponent of 'invscaling', a finite number.
-    early_stopping : bool, default=False
-        Whether a part of the data, the same share of every class, is kept out of training, and
-        `tol` is applied to the share of it that is misclassified. `tol=None` means 0.001 then.
-    validation_fraction : float, default=0.1
-        That part, in (0, 1).
-    n_iter_no_change : int, default=5
-        Passes without progress that `tol` allows, >= 1.
-    average : bool or int, default=False
+    average : bool or int
         Whether `coef_` and `intercept_` are means of w and b over the steps [2]_; a number >= 1 is
         the step with which the mean begins. On CSR data an l1 charge counts from the step in
         which its feature is next met, or from the end of the pass.
-    batch_size : int or 'all', default=1
+    batch_size : int or 'all'
         Samples in a step, >= 1; 'all' is the subgradient method on the whole data.
-    multi_class : {'ovr', 'crammer_singer'}, default='ovr'
+    multi_class : {'ovr', 'crammer_singer'}
         With more than two classes, one problem for each class against the rest, or one for all,
         with m = f_y - max of the others [4]_.
-    class_weight : dict, 'balanced' or None, default=None
-        Factors of c_i by class; 'balanced' is n_samples / (n_classes * count of the class). In a
-        problem of one class against several others, these have 1.
-    warm_start : bool, default=False
-        Whether `fit` goes on from the present weights, which must be for the same classes.
-    verbose : bool or int, default=0
-        Whether to show progress on stderr: the pass, and what `tol` is applied to, of the last
-        complete one. Of several problems, that of one; at the end their mean.
-    n_jobs : int or None, default=None
-        Threads, which share the one-vs-rest problems. None or -1: as many as the process may use,
-        by its affinity mask, CPU quota, MAXMARGIN_NUM_THREADS (else OMP_NUM_THREADS) and
-        threadpoolctl; -2: all but one. The result does not depend on it.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Sorted labels.
-    coef_ : ndarray of float64, shape (1, n_features) or (n_classes, n_features)
-        w, or its average; with two classes that of classes_[1] against classes_[0].
-    intercept_ : ndarray of float64, shape (1,) or (n_classes,)
-        b, or its average.
+    classes_, coef_, intercept_
     objective_ : ndarray of float64, shape (n_problems,)
         F at `coef_` and `intercept_`, evaluated after `fit` (not `partial_fit`); one
         problem with two classes or 'crammer_singer', else one for each class. Samples that early
         stopping kept out have no part in it.
-    n_iter_ : int
-        Passes; of several problems, the most that one of them took.
+    n_iter_
     n_mistakes_ : ndarray of int64, shape (n_problems,)
         Samples read at which m was not above the margin of the loss, 1 or 0.
-    mistakes_per_pass_ : list of ndarray of int64
-        One array for each problem.
+    mistakes_per_pass_
     converged_ : bool
         Whether `tol` ended training, or a pass after which no other would change w.
-    n_features_in_ : int
-        Features of the training data.
-    feature_names_in_ : ndarray of str
-        Only where `X` has column names.
+    n_features_in_, feature_names_in_
 
     Notes
     -----
