@@ -1,15 +1,14 @@
 #include "maxmargin/linear/interior_point.hpp"
 
-#include "maxmargin/base/error.hpp"
 #include "maxmargin/linear/linear_certificate.hpp"
-#include "maxmargin/linear/row_passes.hpp"
-#include "maxmargin/optim/best_weights.hpp"
+#include "maxmargin/linear/second_order.hpp"
 #include "maxmargin/optim/newton_system.hpp"
-#include "maxmargin/optim/time_limit.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
+#include <utility>
 
 namespace maxmargin::linear {
 namespace {
@@ -55,53 +54,19 @@ double longest_step(const Variable& v, const Steps& steps, double longest) {
   return longest;
 }
 
-class InteriorPoint {
+class InteriorPoint : public SecondOrder {
  public:
   InteriorPoint(const LinearProblem& problem, const LinearOptions& options, Control& control)
-      : problem_(problem), options_(options), time_(options.time_limit, control), control_(control),
+      : SecondOrder(problem, options, control, kDefaultInteriorSteps),
         is_absolute_(problem.loss == LinearLoss::epsilon_insensitive && problem.epsilon == 0.0),
         n_copies_(problem.loss == LinearLoss::epsilon_insensitive && !is_absolute_ ? 2 : 1),
-        intercept_(InterceptFeature::of(problem.intercept_scaling)),
-        passes_(problem.X, intercept_, options.threads, control),
         system_(passes_.centre(), intercept_.feature, intercept_.ridge),
-        gram_(passes_.empty_gram()), weights_(static_cast<std::size_t>(passes_.n_weights()), 0.0),
-        imbalance_(weights_.size(), 0.0), values_(problem.y.size(), 0.0),
-        value_steps_(problem.y.size(), 0.0), row_weights_(problem.y.size(), 0.0),
-        coef_(problem.y.size(), 0.0), second_coef_(problem.y.size(), 0.0),
-        variables_(problem.y.size() * static_cast<std::size_t>(n_copies_)) {}
-
-  LinearSolution run() {
-    const index_t max_iter = options_.max_iter < 0 ? kDefaultInteriorSteps : options_.max_iter;
-    optim::StopReason reason = optim::StopReason::max_iter;
+        gram_(passes_.empty_gram()), imbalance_(weights_.size(), 0.0),
+        values_(problem.y.size(), 0.0), value_steps_(problem.y.size(), 0.0),
+        row_weights_(problem.y.size(), 0.0), coef_(problem.y.size(), 0.0),
+        second_coef_(problem.y.size(), 0.0),
+        variables_(problem.y.size() * static_cast<std::size_t>(n_copies_)) {
     begin();
-    for (double step = 0.0;; ++n_iter_) {
-      move(step);
-      if (gap_ <= options_.tol * objective_ && is_proved())
-        return finish(optim::StopReason::converged);
-      if (n_iter_ >= max_iter) break;
-      if (time_.look()) {
-        reason = optim::StopReason::time_limit;
-        break;
-      }
-      control_.poll([&] {
-        return Progress{.n_iter = n_iter_,
-                        .relative_gap = gap_ / objective_,
-                        .dual_objective = gap_ - objective_,
-                        .n_free = n_variables_};
-      });
-      if (is_idle() || !predict()) {
-        reason = optim::StopReason::stalled;
-        break;
-      }
-      step = correct();
-      if (!(step > kLeastStep)) {
-        reason = optim::StopReason::stalled;
-        break;
-      }
-    }
-    if (is_proved() || (best_.replace(objective_, weights_) && is_proved()))
-      reason = optim::StopReason::converged;
-    return finish(reason);
   }
 
  private:
@@ -145,12 +110,9 @@ class InteriorPoint {
     });
   }
 
-  double ridge(std::size_t k) const {
-    return static_cast<index_t>(k) < n_cols(problem_.X) ? 1.0 : intercept_.ridge;
-  }
-
   // Takes the step (of which 0 changes nothing); then mu, the primal objective and the gap there.
-  void move(double step) {
+  void evaluate() override {
+    const double step = std::exchange(length_, 0.0);
     for (std::size_t k = 0; k < weights_.size(); ++k) {
       if (step != 0.0) weights_[k] += step * direction_[k];
       imbalance_[k] *= 1.0 - step;
@@ -188,9 +150,6 @@ class InteriorPoint {
       objective_ += 0.5 * ridge(k) * weights_[k] * weights_[k];
       gap_ += ridge(k) > 0.0 ? 0.5 * miss * miss / ridge(k) : std::abs(miss * weights_[k]);
     }
-    if (!std::isfinite(objective_) || !std::isfinite(gap_))
-      throw NumericError("the objective overflows");
-    best_.consider(objective_, weights_);
   }
 
   double mu() const { return complementarity_ / static_cast<double>(2 * n_variables_); }
@@ -203,6 +162,12 @@ class InteriorPoint {
       n_idle_ = 0;
     }
     return ++n_idle_ > kMostIdleSteps;
+  }
+
+  bool step() override {
+    if (is_idle() || !predict()) return false;
+    length_ = correct();
+    return length_ > kLeastStep;
   }
 
   // The affine step, towards mu = 0, and what it tells: target_mu_ and the terms of second order.
@@ -297,47 +262,32 @@ class InteriorPoint {
     return kToBoundary * *std::min_element(longest.begin(), longest.end());
   }
 
-  bool is_proved() {
+  LinearSolution certificate() override {
     std::vector<double> beta(problem_.y.size(), 0.0);
     for_variables(0, static_cast<index_t>(beta.size()),
                   [&](index_t i, const Variable& v, const Term& t, double) {
                     beta[i] += t.sign * v.alpha + t.shift;
                   });
-    proof_ = certify(problem_, intercept_, passes_, weights_, std::move(beta), options_.tol);
-    return proof_.duality_gap() <= options_.tol * proof_.primal_objective;
+    return certify(problem_, intercept_, passes_, weights_, std::move(beta), options_.tol);
   }
 
-  LinearSolution finish(optim::StopReason reason) {
-    proof_.n_iter = n_iter_;
-    proof_.n_free = n_variables_;
-    proof_.seconds = time_.seconds();
-    proof_.stop_reason = reason;
-    return std::move(proof_);
-  }
+  index_t n_free() const override { return n_variables_; }
 
-  const LinearProblem& problem_;
-  const LinearOptions& options_;
-  optim::TimeLimit time_;
-  Control& control_;
   bool is_absolute_; // the loss is |y - f|
   int n_copies_;     // variables of a sample
-  InterceptFeature intercept_;
-  RowPasses passes_;
   optim::NewtonSystem system_;
   WeightedGram gram_;
-  std::vector<double> weights_, direction_, right_side_;
-  optim::BestWeights<std::vector<double>> best_;
+  std::vector<double> direction_, right_side_;
   std::vector<double> imbalance_;            // sum_j s_j alpha_j x~_j - R w~
   std::vector<double> values_, value_steps_; // f, and what it changes by along the direction
   std::vector<double> row_weights_, coef_, second_coef_;
   std::vector<Variable> variables_; // those of one sample side by side
-  index_t n_variables_ = 0, n_iter_ = 0;
+  index_t n_variables_ = 0;
+  double length_ = 0.0; // of the step that is to be taken
   double target_mu_ = 0.0, complementarity_ = 0.0;
-  double objective_ = 0.0, gap_ = 0.0;
   double least_mu_ = std::numeric_limits<double>::infinity();
   double least_gap_ = least_mu_;
   int n_idle_ = 0;
-  LinearSolution proof_;
 };
 
 } // namespace

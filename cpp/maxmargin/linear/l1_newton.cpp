@@ -1,14 +1,11 @@
 #include "maxmargin/linear/l1_newton.hpp"
 
-#include "maxmargin/base/error.hpp"
 #include "maxmargin/linear/l1_line.hpp"
 #include "maxmargin/linear/l1_quadratic.hpp"
 #include "maxmargin/linear/linear_certificate.hpp"
-#include "maxmargin/linear/row_passes.hpp"
+#include "maxmargin/linear/second_order.hpp"
 #include "maxmargin/linear/smooth_losses.hpp"
-#include "maxmargin/optim/best_weights.hpp"
 #include "maxmargin/optim/idle_steps.hpp"
-#include "maxmargin/optim/time_limit.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -35,18 +32,18 @@ std::vector<double> penalties(const LinearProblem& problem, const InterceptFeatu
   return lambda;
 }
 
-class L1Newton {
+class L1Newton : public SecondOrder {
  public:
   L1Newton(const LinearProblem& problem, const LinearOptions& options, Control& control)
-      : problem_(problem), options_(options), time_(options.time_limit, control), control_(control),
-        intercept_(InterceptFeature::of(problem.intercept_scaling)),
-        passes_(problem.X, intercept_, options.threads, control,
-                intercept_.ridge == 0.0 ? Centring::dense_rows : Centring::none),
+      : SecondOrder(problem, options, control, kDefaultL1NewtonSteps,
+                    InterceptFeature::of(problem.intercept_scaling).ridge == 0.0
+                        ? Centring::dense_rows
+                        : Centring::none),
         losses_(problem, passes_), penalties_(penalties(problem, intercept_)), lambda_(penalties_),
-        quadratic_(passes_.n_weights()), weights_(penalties_.size(), 0.0) {}
+        quadratic_(passes_.n_weights()) {}
 
-  LinearSolution run() {
-    evaluate();
+  LinearSolution run() override {
+    evaluate_losses();
     double steepest_loss = 0.0; // no weight leaves 0 under a greater penalty
     for (index_t k = 0; k < n_cols(problem_.X); ++k)
       steepest_loss = std::max(steepest_loss, std::abs(gradient_[k]));
@@ -55,83 +52,57 @@ class L1Newton {
     for (double stage = 1.0; stage < n_stages; ++stage) {
       const double factor = std::pow(steepest_loss, 1.0 - stage / n_stages);
       for (std::size_t k = 0; k < lambda_.size(); ++k) lambda_[k] = factor * penalties_[k];
+      idle_steps_ = optim::IdleSteps();
       const optim::StopReason reason = approach(kStageGap, false);
       if (reason == optim::StopReason::max_iter || reason == optim::StopReason::time_limit)
         return finish(reason);
     }
     lambda_ = penalties_;
+    idle_steps_ = optim::IdleSteps();
     return finish(approach(options_.tol, true));
   }
 
  private:
-  // Steps with the penalties lambda_ to a relative gap of tol.
-  optim::StopReason approach(double tol, bool is_last) {
-    const index_t max_iter = options_.max_iter < 0 ? kDefaultL1NewtonSteps : options_.max_iter;
-    idle_steps_ = optim::IdleSteps();
-    for (;; ++n_iter_) {
-      bounds_ = bounds(lambda_);
-      best_.consider(objective(penalties_), weights_);
-      if (bounds_.gap <= tol * bounds_.objective) {
-        if (!is_last || is_proved()) return optim::StopReason::converged;
-        losses_.set_weights(weights_); // what steps have added up is off
-        evaluate();
-      }
-      if (n_iter_ >= max_iter) return optim::StopReason::max_iter;
-      if (!goes_on()) return optim::StopReason::time_limit;
-      if (is_idle() || !step()) return optim::StopReason::stalled;
-    }
+  // With the penalties of the present stage; the losses are those of the last step.
+  void evaluate() override {
+    const Bounds at = bounds_with(lambda_);
+    objective_ = at.primal;
+    gap_ = at.gap;
   }
 
-  bool goes_on() {
-    control_.poll([&] {
-      const Bounds now = bounds(penalties_);
-      return Progress{.n_iter = n_iter_,
-                      .relative_gap = now.gap / now.objective,
-                      .dual_objective = now.gap - now.objective,
-                      .n_free = losses_.count()};
-    });
-    return !time_.look();
+  void renew() override {
+    losses_.set_weights(weights_);
+    evaluate_losses();
   }
 
   // The losses, their gradient and their matrix.
-  void evaluate() {
+  void evaluate_losses() {
     losses_.evaluate();
     gradient_.resize(weights_.size());
     std::ranges::transform(losses_.slopes(), gradient_.begin(), std::negate<>());
   }
 
+  Bounds bounds() const override { return bounds_with(penalties_); }
+
   // The objective, and its gap but for what an intercept without penalty adds to it, which is left
-  // to the proof.
-  struct Bounds {
-    double objective, gap;
-  };
-  Bounds bounds(std::span<const double> lambda) const {
-    const double primal = objective(lambda);
+  // to the certificate.
+  Bounds bounds_with(std::span<const double> lambda) const {
+    double primal = losses_.sum();
+    for (std::size_t k = 0; k < weights_.size(); ++k) primal += lambda[k] * std::abs(weights_[k]);
     const double most = steepest(lambda, gradient_);
-    const double gap = primal + l1_dual_point(problem_, losses_.beta(), most).objective;
-    if (!std::isfinite(primal) || !std::isfinite(gap))
-      throw NumericError("the objective overflows");
-    return {primal, gap};
-  }
-  double objective(std::span<const double> lambda) const {
-    double sum = losses_.sum();
-    for (std::size_t k = 0; k < weights_.size(); ++k) sum += lambda[k] * std::abs(weights_[k]);
-    return sum;
+    return {primal, primal + l1_dual_point(problem_, losses_.beta(), most).objective};
   }
 
-  bool is_proved() {
-    proof_ = certify_l1(problem_, intercept_, passes_, penalties_, weights_, losses_.beta());
-    return proof_.duality_gap() <= options_.tol * proof_.primal_objective;
+  LinearSolution certificate() override {
+    return certify_l1(problem_, intercept_, passes_, penalties_, weights_, losses_.beta());
   }
 
-  bool is_idle() {
-    const bool is_over = idle_steps_.count(bounds_.objective, bounds_.gap);
+  index_t n_free() const override { return losses_.count(); }
+
+  bool step() override {
+    const bool is_idle = idle_steps_.count(objective_, gap_);
     if (idle_steps_.is_last_idle()) losses_.sum_up_anew();
-    return is_over;
-  }
-
-  // Returns whether there is a step.
-  bool step() {
+    if (is_idle) return false;
     std::vector<double> direction = direction_to_minimum();
     const L1Line line(weights_, direction, lambda_);
     losses_.set_direction(direction);
@@ -139,7 +110,7 @@ class L1Newton {
     if (!(length > 0.0) || !std::isfinite(length)) return false;
     line.move(length, weights_);
     losses_.move(length);
-    evaluate();
+    evaluate_losses();
     return true;
   }
 
@@ -167,39 +138,18 @@ class L1Newton {
   double search(const L1Line& line, const std::vector<double>& direction) const {
     const double start = line.slope() + std::inner_product(gradient_.begin(), gradient_.end(),
                                                            direction.begin(), 0.0);
-    if (std::abs(start) <= kRounding * bounds_.objective) return 1.0;
+    if (std::abs(start) <= kRounding * objective_) return 1.0;
     if (!(start < 0.0)) return 0.0;
     return losses_.search(-start, kSlopeLeft, [&](Slope& slope, double length) {
       return line.least(slope.first - length * slope.second, slope.second);
     });
   }
 
-  LinearSolution finish(optim::StopReason reason) {
-    if (reason != optim::StopReason::converged &&
-        (is_proved() || (best_.replace(objective(penalties_), weights_) && is_proved())))
-      reason = optim::StopReason::converged;
-    proof_.n_iter = n_iter_;
-    proof_.n_free = losses_.count();
-    proof_.seconds = time_.seconds();
-    proof_.stop_reason = reason;
-    return std::move(proof_);
-  }
-
-  const LinearProblem& problem_;
-  const LinearOptions& options_;
-  optim::TimeLimit time_;
-  Control& control_;
-  InterceptFeature intercept_;
-  RowPasses passes_;
   SmoothLosses losses_;
   std::vector<double> penalties_, lambda_; // of the problem, and of the present stage
   L1Quadratic quadratic_;
-  std::vector<double> weights_, gradient_; // the latter of the losses
-  optim::BestWeights<std::vector<double>> best_;
-  Bounds bounds_{}; // of the present stage
+  std::vector<double> gradient_; // of the losses
   optim::IdleSteps idle_steps_;
-  index_t n_iter_ = 0;
-  LinearSolution proof_;
 };
 
 } // namespace

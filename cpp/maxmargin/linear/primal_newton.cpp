@@ -1,13 +1,10 @@
 #include "maxmargin/linear/primal_newton.hpp"
 
-#include "maxmargin/base/error.hpp"
 #include "maxmargin/linear/linear_certificate.hpp"
-#include "maxmargin/linear/row_passes.hpp"
+#include "maxmargin/linear/second_order.hpp"
 #include "maxmargin/linear/smooth_losses.hpp"
-#include "maxmargin/optim/best_weights.hpp"
 #include "maxmargin/optim/idle_steps.hpp"
 #include "maxmargin/optim/newton_system.hpp"
-#include "maxmargin/optim/time_limit.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -26,15 +23,12 @@ constexpr double kInnerGap = 3.0; // of what the width adds to the gap
 constexpr int kMostIdleSteps = 20;
 constexpr double kLeastFall = 0.9;
 
-class PrimalNewton {
+class PrimalNewton : public SecondOrder {
  public:
   PrimalNewton(const LinearProblem& problem, const LinearOptions& options, Control& control)
-      : problem_(problem), options_(options), time_(options.time_limit, control), control_(control),
-        intercept_(InterceptFeature::of(problem.intercept_scaling)),
-        passes_(problem.X, intercept_, options.threads, control),
+      : SecondOrder(problem, options, control, kDefaultNewtonSteps),
         system_(passes_.centre(), intercept_.feature, intercept_.ridge), losses_(problem, passes_),
-        is_squared_(is_squared(problem.loss)),
-        weights_(static_cast<std::size_t>(passes_.n_weights()), 0.0) {
+        is_squared_(is_squared(problem.loss)) {
     if (!is_squared_) {
       losses_.set_width(kFirstWidth * spread());
       losses_.set_centres(options.start);
@@ -47,72 +41,38 @@ class PrimalNewton {
     losses_.set_weights(weights_);
   }
 
-  LinearSolution run() {
-    const index_t max_iter = options_.max_iter < 0 ? kDefaultNewtonSteps : options_.max_iter;
-    optim::StopReason reason = optim::StopReason::max_iter;
-    for (;; ++n_iter_) {
-      evaluate();
-      if (looks_solved()) {
-        if (is_proved()) return finish(optim::StopReason::converged);
-        losses_.set_weights(weights_); // what steps have added up is off
-        evaluate();
-      }
-      best_.consider(objective_, weights_);
-      if (n_iter_ >= max_iter) break;
-      if (time_.look()) {
-        reason = optim::StopReason::time_limit;
-        break;
-      }
-      control_.poll([&] {
-        return Progress{.n_iter = n_iter_,
-                        .relative_gap = gap_ / objective_,
-                        .dual_objective = gap_ - objective_,
-                        .n_free = losses_.count()};
-      });
-      narrow();
-      if (is_idle() || !step()) {
-        reason = optim::StopReason::stalled;
-        break;
-      }
-    }
-    if (is_proved() || (best_.replace(objective_, weights_) && is_proved()))
-      reason = optim::StopReason::converged;
-    return finish(reason);
-  }
-
  private:
-  double penalty(std::size_t k) const {
-    return static_cast<index_t>(k) < n_cols(problem_.X) ? 1.0 : intercept_.ridge;
-  }
   double penalised_product(const std::vector<double>& a, const std::vector<double>& b) const {
     double sum = 0.0;
-    for (std::size_t k = 0; k < a.size(); ++k) sum += penalty(k) * a[k] * b[k];
+    for (std::size_t k = 0; k < a.size(); ++k) sum += ridge(k) * a[k] * b[k];
     return sum;
   }
 
-  // The gradient, the objective, H and the gap.
-  void evaluate() {
+  // The gradient, the objective, H and the gap. Where beta is optimal at the values, that is the
+  // gap of the weights alone: half the square of the gradient. The intercept without penalty is
+  // left to the certificate.
+  void evaluate() override {
     losses_.evaluate();
     objective_ = losses_.sum() + 0.5 * penalised_product(weights_, weights_);
     gap_of_weights_ = 0.0;
     gradient_.resize(weights_.size());
     for (std::size_t k = 0; k < weights_.size(); ++k) {
-      gradient_[k] = penalty(k) * weights_[k] - losses_.slopes()[k];
-      if (penalty(k) > 0.0) gap_of_weights_ += 0.5 * gradient_[k] * gradient_[k] / penalty(k);
+      gradient_[k] = ridge(k) * weights_[k] - losses_.slopes()[k];
+      if (ridge(k) > 0.0) gap_of_weights_ += 0.5 * gradient_[k] * gradient_[k] / ridge(k);
     }
     gap_ = losses_.gap() + gap_of_weights_;
-    if (!std::isfinite(objective_) || !std::isfinite(gap_))
-      throw NumericError("the objective overflows");
   }
 
-  // Where beta is optimal at the values, the gap is that of the weights alone: half the square of
-  // the gradient. The intercept without penalty is left to the proof.
-  bool looks_solved() const { return gap_ <= options_.tol * objective_; }
-
-  bool is_proved() {
-    proof_ = certify(problem_, intercept_, passes_, weights_, losses_.beta(), options_.tol);
-    return proof_.duality_gap() <= options_.tol * proof_.primal_objective;
+  void renew() override {
+    losses_.set_weights(weights_);
+    evaluate();
   }
+
+  LinearSolution certificate() override {
+    return certify(problem_, intercept_, passes_, weights_, losses_.beta(), options_.tol);
+  }
+
+  index_t n_free() const override { return losses_.count(); }
 
   // Where the gap is mostly what the width adds to it, the losses are made smooth around the
   // present beta, and less so.
@@ -134,15 +94,11 @@ class PrimalNewton {
     return sum > 0.0 && std::isfinite(sum) ? sum : 1.0;
   }
 
-  bool is_idle() {
-    const bool is_over = idle_steps_.count(objective_, gap_);
+  bool step() override {
+    narrow();
+    const bool is_idle = idle_steps_.count(objective_, gap_);
     if (idle_steps_.is_last_idle()) losses_.sum_up_anew();
-    return is_over;
-  }
-
-  // Returns whether there is a step.
-  bool step() {
-    if (!system_.factor(losses_.matrix())) return false;
+    if (is_idle || !system_.factor(losses_.matrix())) return false;
     std::vector<double> direction = gradient_;
     for (double& g : direction) g = -g;
     system_.solve(direction);
@@ -171,29 +127,12 @@ class PrimalNewton {
                           });
   }
 
-  LinearSolution finish(optim::StopReason reason) {
-    proof_.n_iter = n_iter_;
-    proof_.n_free = losses_.count();
-    proof_.seconds = time_.seconds();
-    proof_.stop_reason = reason;
-    return std::move(proof_);
-  }
-
-  const LinearProblem& problem_;
-  const LinearOptions& options_;
-  optim::TimeLimit time_;
-  Control& control_;
-  InterceptFeature intercept_;
-  RowPasses passes_;
   optim::NewtonSystem system_;
   SmoothLosses losses_;
   bool is_squared_;
-  optim::BestWeights<std::vector<double>> best_;
-  std::vector<double> weights_, gradient_;
-  double objective_ = 0.0, gap_of_weights_ = 0.0, gap_ = 0.0;
+  std::vector<double> gradient_;
+  double gap_of_weights_ = 0.0;
   optim::IdleSteps idle_steps_;
-  index_t n_iter_ = 0;
-  LinearSolution proof_;
 };
 
 } // namespace

@@ -1,0 +1,66 @@
+#pragma once
+
+#include "maxmargin/base/control.hpp"
+#include "maxmargin/linear/linear_problem.hpp"
+#include "maxmargin/linear/row_passes.hpp"
+#include "maxmargin/optim/best_weights.hpp"
+#include "maxmargin/optim/time_limit.hpp"
+
+#include <vector>
+
+namespace maxmargin::linear {
+
+// The loop of the second-order methods of linear machines: steps of the weights of x~
+// (solver/row_passes.hpp) until the gap is small enough and a certificate proves it.
+class SecondOrder {
+ public:
+  virtual ~SecondOrder() = default;
+  SecondOrder(const SecondOrder&) = delete;
+  SecondOrder& operator=(const SecondOrder&) = delete;
+
+  // n_iter counts steps, at most `default_steps` if max_iter is -1.
+  virtual LinearSolution run() { return finish(approach(options_.tol, true)); }
+
+ protected:
+  SecondOrder(const LinearProblem& problem, const LinearOptions& options, Control& control,
+              index_t default_steps, Centring centring = Centring::dense_rows);
+
+  // Sets objective_ and gap_, at the weights. The gap may leave out what only the certificate finds.
+  virtual void evaluate() = 0;
+  // Evaluates again, without the rounding of many steps.
+  virtual void renew() {}
+  // Returns whether there was one to take.
+  virtual bool step() = 0;
+  // The separator of the weights and the bounds that it proves.
+  virtual LinearSolution certificate() = 0;
+  // Of the problem itself; for progress and to choose the best weights.
+  virtual Bounds bounds() const { return {objective_, gap_}; }
+  virtual index_t n_free() const = 0;
+
+  // Steps to a relative gap of tol, which `is_last` has to be proved.
+  optim::StopReason approach(double tol, bool is_last);
+  LinearSolution finish(optim::StopReason reason);
+  // Whether there is time left.
+  bool goes_on();
+  double ridge(std::size_t k) const {
+    return static_cast<index_t>(k) < n_cols(problem_.X) ? 1.0 : intercept_.ridge;
+  }
+
+  const LinearProblem& problem_;
+  const LinearOptions& options_;
+  optim::TimeLimit time_;
+  Control& control_;
+  InterceptFeature intercept_;
+  RowPasses passes_;
+  std::vector<double> weights_;
+  double objective_ = 0.0, gap_ = 0.0;
+
+ private:
+  bool is_proved();
+
+  index_t max_iter_, n_iter_ = 0;
+  optim::BestWeights<std::vector<double>> best_;
+  LinearSolution proof_;
+};
+
+} // namespace maxmargin::linear
