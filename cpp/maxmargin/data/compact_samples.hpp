@@ -68,6 +68,56 @@ template <class V, class I> class CompactRows {
   double value_ = 1.0;
 };
 
+// The rows of samples of any type, which is found out at every call; visit() finds it out once for
+// many. The samples must outlive this.
+class AnyRows {
+ public:
+  explicit AnyRows(const MatrixView& X)
+      : rows_(std::visit([](const auto& view) { return Variant(rows_of(view)); }, X)) {}
+  template <class V, class I> explicit AnyRows(const CompactRows<V, I>& rows) : rows_(&rows) {}
+
+  // Calls use(rows).
+  template <class Use> decltype(auto) visit(const Use& use) const {
+    return std::visit(
+        [&](const auto& rows) -> decltype(auto) {
+          if constexpr (std::is_pointer_v<std::decay_t<decltype(rows)>>)
+            return use(*rows);
+          else
+            return use(rows);
+        },
+        rows_);
+  }
+
+  bool is_sparse() const {
+    return visit([](const auto& rows) { return has_elements<std::decay_t<decltype(rows)>>; });
+  }
+  double dot(index_t i, const double* w) const {
+    return visit([&](const auto& rows) { return rows.dot(i, w); });
+  }
+  void add(index_t i, double a, double* w) const {
+    visit([&](const auto& rows) { rows.add(i, a, w); });
+  }
+  double square_norm(index_t i) const {
+    return visit([&](const auto& rows) { return rows.square_norm(i); });
+  }
+  void fetch(index_t i) const {
+    visit([&](const auto& rows) { rows.fetch(i); });
+  }
+
+  // Whether rows have for_elements(), as sparse ones do.
+  template <class Rows>
+  static constexpr bool has_elements =
+      requires(const Rows& rows) { rows.for_elements(index_t{}, [](index_t, double) {}); };
+
+ private:
+  using Variant = std::variant<
+      DenseRows<float>, DenseRows<double>, CsrRows<float, std::int32_t>,
+      CsrRows<float, std::int64_t>, CsrRows<double, std::int32_t>, CsrRows<double, std::int64_t>,
+      const CompactRows<float, std::int32_t>*, const CompactRows<double, std::int32_t>*,
+      const CompactRows<SameValue, std::uint16_t>*, const CompactRows<SameValue, std::int32_t>*>;
+  Variant rows_;
+};
+
 // Samples as a method reads them that passes over their rows many times, in any order. Those that
 // are mostly zero, however they are stored, are copied: features that no sample has are left out,
 // and the others renumbered by falling frequency, so that most of the weights that a row touches
@@ -82,16 +132,8 @@ class CompactSamples {
   // Whether the samples are mostly zero.
   bool is_sparse() const { return !std::holds_alternative<MatrixView>(rows_); }
 
-  // Calls use(rows).
-  template <class Use> decltype(auto) visit(const Use& use) const {
-    return std::visit(
-        [&](const auto& rows) -> decltype(auto) {
-          if constexpr (std::is_same_v<std::decay_t<decltype(rows)>, MatrixView>)
-            return std::visit([&](const auto& view) { return use(rows_of(view)); }, rows);
-          else
-            return use(rows);
-        },
-        rows_);
+  AnyRows rows() const {
+    return std::visit([](const auto& rows) { return AnyRows(rows); }, rows_);
   }
 
   // Weights by the caller's features.

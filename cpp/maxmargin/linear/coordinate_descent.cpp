@@ -6,7 +6,7 @@
 #include "maxmargin/base/sums.hpp"
 #include "maxmargin/linear/dual_descent.hpp"
 #include "maxmargin/linear/dual_state.hpp"
-#include "maxmargin/linear/face_descent.hpp"
+#include "maxmargin/linear/subspace_cg.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -20,7 +20,7 @@ namespace maxmargin::linear {
 namespace {
 
 // Conjugate gradient steps at a time.
-constexpr int kFaceSteps = 20;
+constexpr int kSubspaceSteps = 20;
 constexpr double kWorkOfElement = 2.0; // multiplications that take as long
 constexpr double kLeastCurvature = 1e-200;
 // A further feature this many times as long as the samples would take all that a step can do. (Up
@@ -54,21 +54,21 @@ double weighted_mean(const LinearProblem& problem, double ridge) {
 }
 
 // The dual, as DualDescent takes it.
-template <class Rows> class LinearDual {
+class LinearDual {
  public:
-  struct Standing {
+  struct Status {
     double residual = 0.0;
     double gap = 0.0;
     double violation = 0.0;
 
-    bool is_at_rest() const { return violation < 0.0; }
-    bool rests_beyond(double distance) const { return -violation > distance; }
+    bool is_optimal() const { return violation < 0.0; }
+    bool is_shrinkable(double distance) const { return -violation > distance; }
   };
 
-  LinearDual(const Rows& rows, index_t n_features, index_t row_elements,
+  LinearDual(const AnyRows& rows, index_t n_features, index_t row_elements,
              const LinearProblem& problem, std::span<const double> start, int threads,
              bool may_have_rounds)
-      : state_{rows, {}, {}}, face_(state_, threads), row_elements_(row_elements),
+      : state_{rows, {}, {}}, subspace_(state_, threads), row_elements_(row_elements),
         n_samples_(n_rows(problem.X)),
         threads_(thread_count_for(threads, kWorkOfElement * static_cast<double>(row_elements) *
                                                static_cast<double>(n_samples_))),
@@ -87,18 +87,17 @@ template <class Rows> class LinearDual {
   index_t size() const { return static_cast<index_t>(state_.coordinates.size()); }
   index_t row_elements() const { return row_elements_; }
   void fetch_place(index_t k) const { __builtin_prefetch(&state_.coordinates[k]); }
-  void fetch(index_t k) const { state_.rows.fetch(state_.coordinates[k].sample); }
+  index_t sample(index_t k) const { return state_.coordinates[k].sample; }
+  const AnyRows& rows() const { return state_.rows; }
 
   bool has_rounds() const { return has_rounds_; }
-  int threads_to_look() const { return threads_; }
-  Standing look_at(index_t k) const {
+  int check_threads() const { return threads_; }
+  template <class Rows> Status status(const Rows& rows, index_t k) const {
     const DualCoordinate& c = state_.coordinates[k];
-    const double u = state_.residual(c);
-    return {u, c.gap(u), -c.rest(u)};
+    const double u = state_.residual(rows, c);
+    return {u, c.gap(u), -c.least_open_slope(u)};
   }
-  double loss(index_t k, const Standing& at) const {
-    return state_.coordinates[k].loss(at.residual);
-  }
+  double loss(index_t k, const Status& at) const { return state_.coordinates[k].loss(at.residual); }
   double conjugate(index_t k) const { return state_.coordinates[k].conjugate(); }
   double penalty() {
     half_square_of_w_ = 0.5 * sum_of_squares(std::span<const double>(state_.w));
@@ -121,25 +120,25 @@ template <class Rows> class LinearDual {
   // With what improve() gains.
   double overshoot() const { return is_squared_ ? 3.5 : 2.0; }
 
-  double move(index_t k, const Standing& at) {
+  template <class Rows> double move(const Rows& rows, index_t k, const Status& at) {
     DualCoordinate& c = state_.coordinates[k];
     const double before = c.beta, step = c.minimiser(at.residual) - before;
     if (step == 0.0) return 0.0;
     if (!std::isfinite(step)) throw NumericError("the dual variables overflow");
-    state_.move(c, step);
+    state_.move(rows, c, step);
     const double slope = c.ridge * before - at.residual;
     return -step * (slope + 0.5 * step / c.inverse_curvature) -
            c.epsilon * (std::abs(c.beta) - std::abs(before));
   }
 
   template <class Late> double move_together(std::span<const index_t> active, const Late& is_late) {
-    return face_.run(active, kFaceSteps, is_late);
+    return subspace_.run(active, kSubspaceSteps, is_late);
   }
 
   // The bias follows the sum of the dual variables, and strays in every pass from what is best for
   // w. With a squared loss that is most of what the primal objective has too much, and a step of
   // Newton's method finds the best.
-  void keep(index_t k, const Standing& at) {
+  void keep(index_t k, const Status& at) {
     if (is_squared_) residuals_[k] = at.residual;
   }
   void improve(Bounds& bounds) {
@@ -237,8 +236,8 @@ template <class Rows> class LinearDual {
     set_bias(reaches_goal ? bias : sum_of_beta() / bias_ridge_);
   }
 
-  DualState<Rows> state_;
-  FaceDescent<Rows> face_;
+  DualState state_;
+  SubspaceCg subspace_;
   index_t row_elements_;
   index_t n_samples_;
   int threads_;
@@ -250,8 +249,7 @@ template <class Rows> class LinearDual {
   std::vector<double> residuals_; // before the shift
 };
 
-template <class Rows>
-LinearSolution solve(const Rows& rows, index_t n_features, index_t row_elements,
+LinearSolution solve(const AnyRows& rows, index_t n_features, index_t row_elements,
                      const LinearProblem& problem, const LinearOptions& options, Control& control) {
   optim::TimeLimit time(options.time_limit, control);
   LinearDual dual(rows, n_features, row_elements, problem, options.start, options.threads, true);
@@ -280,21 +278,16 @@ LinearSolution solve(const Rows& rows, index_t n_features, index_t row_elements,
 
 LinearSolution solve_coordinate_descent(const CompactSamples& samples, const LinearProblem& problem,
                                         const LinearOptions& options, Control& control) {
-  LinearSolution solution = samples.visit([&](const auto& rows) {
-    return solve(rows, samples.n_features(), samples.row_elements(), problem, options, control);
-  });
+  LinearSolution solution = solve(samples.rows(), samples.n_features(), samples.row_elements(),
+                                  problem, options, control);
   solution.separator.w = samples.original(solution.separator.w);
   return solution;
 }
 
 LinearSolution solve_coordinate_descent(const LinearProblem& problem, const LinearOptions& options,
                                         Control& control) {
-  return std::visit(
-      [&](const auto& X) {
-        const index_t row_elements = n_stored(X) / std::max<index_t>(1, X.rows);
-        return solve(rows_of(X), X.cols, row_elements, problem, options, control);
-      },
-      problem.X);
+  const index_t row_elements = n_stored(problem.X) / std::max<index_t>(1, n_rows(problem.X));
+  return solve(AnyRows(problem.X), n_cols(problem.X), row_elements, problem, options, control);
 }
 
 } // namespace maxmargin::linear

@@ -36,28 +36,28 @@ double simplex_threshold(std::span<const double> values, double total) {
 }
 
 // The dual, as DualDescent takes it: a coordinate is the block of all shares of one sample.
-template <class Rows> class MulticlassDual {
+class MulticlassDual {
  public:
   // Only classes of the greatest gradient may have a share of the sample.
-  struct Standing {
+  struct Status {
     double greatest = -kInfinity; // gradient
     double gap = 0.0;
     double violation = 0.0;  // how far a class with a share falls short of the greatest
     double lead = kInfinity; // of the greatest over those without a share
     index_t n_sharing = 0;
 
-    bool is_at_rest() const { return violation == 0.0; }
+    bool is_optimal() const { return violation == 0.0; }
     // Whether all is left to one class, and no other is as close as that.
-    bool rests_beyond(double distance) const {
+    bool is_shrinkable(double distance) const {
       return n_sharing == 1 && violation == 0.0 && lead > distance;
     }
   };
 
-  MulticlassDual(const Rows& rows, index_t n_features, index_t row_elements,
+  MulticlassDual(const AnyRows& rows, index_t n_features, index_t row_elements,
                  const MulticlassProblem& problem, std::span<const double> start)
       : rows_(rows), problem_(problem), n_classes_(problem.n_classes),
         row_elements_(row_elements * problem.n_classes),
-        weights_(rows, n_features, problem.n_classes, problem.intercept_scaling),
+        weights_(rows.is_sparse(), n_features, problem.n_classes, problem.intercept_scaling),
         gradient_(static_cast<std::size_t>(problem.n_classes)), raised_(gradient_) {
     shares_.assign(problem.y.size() * gradient_.size(), 0.0);
     const double of_bias = problem.intercept_scaling * problem.intercept_scaling;
@@ -73,33 +73,34 @@ template <class Rows> class MulticlassDual {
   index_t size() const { return static_cast<index_t>(samples_.size()); }
   index_t row_elements() const { return row_elements_; }
   void fetch_place(index_t k) const { __builtin_prefetch(&samples_[k]); }
-  void fetch(index_t k) const { rows_.fetch(samples_[k]); }
+  index_t sample(index_t k) const { return samples_[k]; }
+  const AnyRows& rows() const { return rows_; }
 
-  int threads_to_look() const { return 1; } // who share gradient_
+  int check_threads() const { return 1; } // who share gradient_
   double overshoot() const { return 2.0; }
 
   // gradient_ becomes f_m + [m != y_i], the dual objective's slope along beta_i^m.
-  Standing look_at(index_t k) {
+  template <class Rows> Status status(const Rows& rows, index_t k) {
     const index_t i = samples_[k];
-    weights_.evaluate(i, gradient_);
+    weights_.evaluate(rows, i, gradient_);
     for (index_t m = 0; m < n_classes_; ++m) gradient_[m] += m == problem_.y[i] ? 0.0 : 1.0;
 
-    Standing standing;
-    standing.greatest = *std::max_element(gradient_.begin(), gradient_.end());
+    Status status;
+    status.greatest = *std::max_element(gradient_.begin(), gradient_.end());
     const double* share = shares(i);
     for (index_t m = 0; m < n_classes_; ++m) {
-      const double short_of = standing.greatest - gradient_[m];
+      const double short_of = status.greatest - gradient_[m];
       if (share[m] == 0.0) {
-        standing.lead = std::min(standing.lead, short_of);
+        status.lead = std::min(status.lead, short_of);
         continue;
       }
-      standing.gap += share[m] * short_of;
-      standing.violation = std::max(standing.violation, short_of);
-      ++standing.n_sharing;
+      status.gap += share[m] * short_of;
+      status.violation = std::max(status.violation, short_of);
+      ++status.n_sharing;
     }
-    return standing;
+    return status;
   }
-  double loss(index_t k, const Standing& at) const {
+  double loss(index_t k, const Status& at) const {
     const index_t i = samples_[k];
     return problem_.C[i] * (at.greatest - gradient_[problem_.y[i]]);
   }
@@ -109,7 +110,7 @@ template <class Rows> class MulticlassDual {
 
   // The shares become max(0, raised - theta) / curvature. They are scaled to sum up to C_i, since
   // the difference may be lost in rounding where the curvature is small.
-  double move(index_t k, const Standing& at) {
+  template <class Rows> double move(const Rows& rows, index_t k, const Status& at) {
     const index_t i = samples_[k];
     double* share = shares(i);
     const double C = problem_.C[i], curvature = curvature_[k];
@@ -133,7 +134,7 @@ template <class Rows> class MulticlassDual {
       steps_.push_back({m, step});
       decrease -= step * (gradient_[m] - at.greatest + 0.5 * curvature * step);
     }
-    weights_.add(i, steps_);
+    weights_.add(rows, i, steps_);
     return decrease;
   }
 
@@ -144,7 +145,7 @@ template <class Rows> class MulticlassDual {
       steps_.clear();
       for (index_t m = 0; m < n_classes_; ++m)
         if (beta(i, m) != 0.0) steps_.push_back({m, beta(i, m)});
-      weights_.add(i, steps_);
+      rows_.visit([&](const auto& rows) { weights_.add(rows, i, steps_); });
     }
   }
 
@@ -177,16 +178,16 @@ template <class Rows> class MulticlassDual {
     share[problem_.y[i]] = std::max(0.0, C - given);
   }
 
-  const Rows& rows_;
+  AnyRows rows_;
   const MulticlassProblem& problem_;
   index_t n_classes_;
   index_t row_elements_;
-  MulticlassWeights<Rows> weights_;
+  MulticlassWeights weights_;
   std::vector<double> shares_;            // those of all classes for one sample after the other
   std::vector<index_t> samples_;          // by coordinate; those with C_i > 0
   std::vector<double> curvature_;         // by coordinate
   std::vector<double> gradient_, raised_; // of the sample last looked at, by class
-  std::vector<typename MulticlassWeights<Rows>::Step> steps_; // of beta
+  std::vector<MulticlassWeights::Step> steps_; // of beta
 };
 
 } // namespace
@@ -195,11 +196,10 @@ MulticlassSolution solve_crammer_singer(const CompactSamples& samples,
                                         const MulticlassProblem& problem,
                                         const LinearOptions& options, Control& control) {
   optim::TimeLimit time(options.time_limit, control);
-  MulticlassSolution solution = samples.visit([&](const auto& rows) {
-    MulticlassDual dual(rows, samples.n_features(), samples.row_elements(), problem, options.start);
-    const LinearOutcome outcome = DualDescent(dual, options, time).run();
-    return dual.solution(outcome);
-  });
+  MulticlassDual dual(samples.rows(), samples.n_features(), samples.row_elements(), problem,
+                      options.start);
+  const LinearOutcome outcome = DualDescent(dual, options, time).run();
+  MulticlassSolution solution = dual.solution(outcome);
   for (LinearSeparator& separator : solution.separators)
     separator.w = samples.original(separator.w);
   return solution;

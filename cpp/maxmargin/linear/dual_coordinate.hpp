@@ -60,8 +60,8 @@ struct alignas(kAlignment) DualCoordinate {
   }
 
   // The least slope of the dual objective in a direction that the box leaves open: negative where
-  // beta should move, and how firmly it rests where it should not.
-  double rest(double u) const {
+  // beta should move (there it is the projected gradient's magnitude, with the other sign).
+  double least_open_slope(double u) const {
     const double slope = ridge * beta - u;
     const double up = slope + (beta >= 0.0 ? epsilon : -epsilon);
     const double down = slope + (beta > 0.0 ? epsilon : -epsilon);

@@ -3,10 +3,10 @@
 #include "maxmargin/base/error.hpp"
 #include "maxmargin/base/parallel.hpp"
 #include "maxmargin/data/sample_rows.hpp"
+#include "maxmargin/linear/coordinate_schedule.hpp"
 #include "maxmargin/linear/linear_problem.hpp"
-#include "maxmargin/optim/lost_passes.hpp"
+#include "maxmargin/linear/stagnation.hpp"
 #include "maxmargin/optim/time_limit.hpp"
-#include "maxmargin/optim/turns.hpp"
 
 #include <algorithm>
 #include <array>
@@ -20,38 +20,39 @@ namespace maxmargin::linear {
 
 // Passes of coordinate descent over a dual whose gap is a sum over its coordinates, each a variable
 // or a block of variables. A pass takes them in a new random order and minimises over one after the
-// other, while w is kept up to date: a product with a row and an addition of it. Those that rest at
-// a bound more firmly than any was out of place in the last pass are set aside (shrinking), until
-// all are looked at again.
+// other, while w is kept up to date: a product with a row and an addition of it. Those whose
+// optimality margin at a bound is greater than any violation in the last pass are shrunk, until the
+// gap over all is evaluated.
 //
 // It ends when the gap, evaluated over all, is at most tol * primal objective; what a pass meets of
-// it on its way tells when that is worth a look. n_iter counts passes.
+// it on its way shows when to evaluate it. n_iter counts passes.
 //
-// A Dual has:
+// A Dual has (`rows` being those of rows(), of their own type):
 //
 //   size()                  coordinates
-//   row_elements()          read to look at one of them, on the average
-//   fetch_place(k)          fetches what tells where the row of k lies
-//   fetch(k)                fetches that row
-//   threads_to_look()       that may look at coordinates side by side
-//   look_at(k)              how k stands to its optimality condition: its `gap`, its `violation`
-//                           (<= 0: it need not move), is_at_rest() and rests_beyond(distance)
+//   rows()                  AnyRows of the samples
+//   row_elements()          read to evaluate one of them, on the average
+//   fetch_place(k)          fetches where the row of k lies
+//   sample(k)               the row of k
+//   check_threads()         that may evaluate coordinates side by side
+//   status(rows, k)         the optimality status of k: its `gap`, its `violation` (<= 0: it need
+//                           not move), is_optimal() and is_shrinkable(distance)
 //   overshoot()             by about what factor a pass meets more of the gap than is left after it
-//   move(k, standing)       minimises over k; returns by how much the dual objective falls
+//   move(rows, k, status)   minimises over k; returns by how much the dual objective falls
 //   move_together(active, is_late)
-//                           steps of many coordinates, where passes creep; likewise (optional)
+//                           steps of many coordinates, where passes are slow; likewise (optional)
 //   settle()                makes the point feasible, before the objectives are evaluated there
 //   sum_up()                w without the rounding of many moves
 //   penalty()               1/2 ||w||^2, in both objectives
 //   rounding()              of the last penalty(); it shows where the dual variables are very large
-//   loss(k, standing)       what k adds to it in the primal objective
+//   loss(k, status)         what k adds to it in the primal objective
 //   conjugate(k)            what k adds to it in the dual objective, which is minimised
-//   keep(k, standing)       takes note of where k stands, for improve() (optional)
+//   keep(k, status)         notes the status of k, for improve() (optional)
 //   improve(bounds)         finds a better point for the primal objective, near w (optional)
 template <class Dual> class DualDescent {
  public:
   DualDescent(Dual& dual, const LinearOptions& options, optim::TimeLimit& time)
-      : dual_(dual), options_(options), time_(time), turns_(dual.size(), options.seed),
+      : dual_(dual), options_(options), time_(time), schedule_(dual.size(), options.seed),
         overshoot_(dual.overshoot()) {
     objective_ = dual.penalty();
     for (index_t k = 0; k < dual.size(); ++k) objective_ += dual.conjugate(k);
@@ -62,7 +63,7 @@ template <class Dual> class DualDescent {
     LinearOutcome outcome;
     outcome.set_bounds(primal_, gap_);
     outcome.n_iter = n_iter();
-    outcome.n_free = static_cast<index_t>(turns_.active().size());
+    outcome.n_free = static_cast<index_t>(schedule_.active().size());
     outcome.seconds = time_.seconds();
     outcome.stop_reason = reason;
     return outcome;
@@ -94,64 +95,70 @@ template <class Dual> class DualDescent {
 
   optim::StopReason make_passes() {
     const index_t max_iter = options_.max_iter < 0 ? kDefaultPasses : options_.max_iter;
-    while (turns_.n_passes() < max_iter) {
+    while (schedule_.n_passes() < max_iter) {
       const Pass seen = pass();
       if (time_.is_up()) return last_check(optim::StopReason::time_limit);
-      const bool is_lost = lost_.count(seen.decrease, objective_);
+      const bool is_lost = stagnation_.count(seen.decrease, objective_);
       if (is_lost || seen.gap <= overshoot_ * options_.tol * -objective_) {
         if (check()) return optim::StopReason::converged;
-        if (lost_.are_in_vain(gap_)) return optim::StopReason::stalled;
+        if (stagnation_.is_stalled(gap_)) return optim::StopReason::stalled;
         overshoot_ = std::clamp(0.9 * seen.gap / gap_, 1.0, kMostOvershoot);
       }
-      if constexpr (requires { dual_.move_together(turns_.active(), [] { return false; }); })
-        if (creeping_.notes(seen.gap, overshoot_ * options_.tol * -objective_))
-          objective_ -= dual_.move_together(turns_.active(), [&] { return is_late(); });
+      if constexpr (requires { dual_.move_together(schedule_.active(), [] { return false; }); })
+        if (slow_.count(seen.gap, overshoot_ * options_.tol * -objective_))
+          objective_ -= dual_.move_together(schedule_.active(), [&] { return is_late(); });
     }
     return last_check(optim::StopReason::max_iter);
   }
 
   Pass pass() {
-    Dual& dual = dual_; // in a register, whatever is called
-    const std::span<const index_t> due = turns_.next_pass();
-    Pass seen;
-    for (std::size_t t = 0; t < due.size(); ++t) {
-      if (is_late()) break;
-      if (t + 2 * kRowsAhead < due.size()) dual.fetch_place(due[t + 2 * kRowsAhead]);
-      if (t + kRowsAhead < due.size()) dual.fetch(due[t + kRowsAhead]);
-      const index_t k = due[t];
-      const auto standing = dual.look_at(k);
-      if (standing.rests_beyond(shrink_above_)) {
-        turns_.set_aside(k);
-        continue;
-      }
-      seen.gap += standing.gap;
-      turns_.took_turn(k, standing.is_at_rest());
-      if (standing.violation <= 0.0) continue;
-      seen.violation = std::max(seen.violation, standing.violation);
-      seen.decrease += dual.move(k, standing);
-    }
+    const std::span<const index_t> due = schedule_.next_pass();
+    const Pass seen = dual_.rows().visit([&](const auto& rows) { return pass_over(due, rows); });
     objective_ -= seen.decrease;
     shrink_above_ = seen.violation;
     return seen;
   }
 
-  // Evaluates the objectives over all coordinates, and takes back those set aside that may have to
-  // move. Returns whether the gap is small enough.
+  template <class Rows> Pass pass_over(std::span<const index_t> due, const Rows& rows) {
+    Dual& dual = dual_; // in a register, whatever is called
+    Pass seen;
+    for (std::size_t t = 0; t < due.size(); ++t) {
+      if (is_late()) break;
+      if (t + 2 * kRowsAhead < due.size()) dual.fetch_place(due[t + 2 * kRowsAhead]);
+      if (t + kRowsAhead < due.size()) rows.fetch(dual.sample(due[t + kRowsAhead]));
+      const index_t k = due[t];
+      const auto status = dual.status(rows, k);
+      if (status.is_shrinkable(shrink_above_)) {
+        schedule_.shrink(k);
+        continue;
+      }
+      seen.gap += status.gap;
+      schedule_.visited(k, status.is_optimal());
+      if (status.violation <= 0.0) continue;
+      seen.violation = std::max(seen.violation, status.violation);
+      seen.decrease += dual.move(rows, k, status);
+    }
+    return seen;
+  }
+
+  // Evaluates the objectives over all coordinates, and takes back shrunk ones that may have to move. Returns whether the gap is small enough.
   bool check() {
     dual_.settle();
-    if (turns_.n_passes() - summed_at_ >= kPassesPerSum) {
+    if (schedule_.n_passes() - summed_at_ >= kPassesPerSum) {
       dual_.sum_up();
-      summed_at_ = turns_.n_passes();
+      summed_at_ = schedule_.n_passes();
     }
     Share all;
     is_active_.resize(static_cast<std::size_t>(dual_.size()));
     must_move_.resize(is_active_.size());
     std::array<Share, kShares> shares;
-    parallel_for(kShares, dual_.threads_to_look(),
-                 [&](index_t s, int thread) { shares[s] = look_at_share(s, thread); });
+    dual_.rows().visit([&](const auto& rows) {
+      parallel_for(kShares, dual_.check_threads(),
+                   [&](index_t s, int thread) { shares[s] = check_share(rows, s, thread); });
+    });
     for (const Share& share : shares) all.add(share);
-    turns_.choose_anew();
-    for (index_t k = 0; k < dual_.size(); ++k) turns_.choose(k, is_active_[k], must_move_[k]);
+    schedule_.choose_anew();
+    for (index_t k = 0; k < dual_.size(); ++k) schedule_.choose(k, is_active_[k], must_move_[k]);
     const double penalty = dual_.penalty();
     objective_ = penalty + all.conjugates;
     Bounds bounds{penalty + all.losses, all.gap};
@@ -164,18 +171,18 @@ template <class Dual> class DualDescent {
     return gap_ <= options_.tol * primal_;
   }
 
-  Share look_at_share(index_t s, int thread) {
+  template <class Rows> Share check_share(const Rows& rows, index_t s, int thread) {
     Share share;
     const index_t end = (s + 1) * dual_.size() / kShares;
     for (index_t k = s * dual_.size() / kShares; k < end; ++k) {
       if (thread == 0) is_late();
       if (k + static_cast<index_t>(kRowsAhead) < end)
-        dual_.fetch(k + static_cast<index_t>(kRowsAhead));
-      const auto standing = dual_.look_at(k);
-      if constexpr (kImproves) dual_.keep(k, standing);
-      share.add({dual_.loss(k, standing), dual_.conjugate(k), standing.gap});
-      is_active_[k] = !standing.rests_beyond(shrink_above_);
-      must_move_[k] = standing.violation > 0.0;
+        rows.fetch(dual_.sample(k + static_cast<index_t>(kRowsAhead)));
+      const auto status = dual_.status(rows, k);
+      if constexpr (kImproves) dual_.keep(k, status);
+      share.add({dual_.loss(k, status), dual_.conjugate(k), status.gap});
+      is_active_[k] = !status.is_shrinkable(shrink_above_);
+      must_move_[k] = status.violation > 0.0;
     }
     return share;
   }
@@ -184,7 +191,7 @@ template <class Dual> class DualDescent {
     return check() ? optim::StopReason::converged : reason;
   }
 
-  index_t n_iter() const { return options_.passes_before + turns_.n_passes(); }
+  index_t n_iter() const { return options_.passes_before + schedule_.n_passes(); }
 
   // Called for every row read.
   bool is_late() {
@@ -192,16 +199,16 @@ template <class Dual> class DualDescent {
       return Progress{.n_iter = n_iter(),
                       .relative_gap = gap_ / primal_,
                       .dual_objective = objective_,
-                      .n_free = static_cast<index_t>(turns_.active().size())};
+                      .n_free = static_cast<index_t>(schedule_.active().size())};
     });
   }
 
   Dual& dual_;
   const LinearOptions& options_;
   optim::TimeLimit& time_;
-  optim::Turns turns_;
-  optim::LostPasses lost_;
-  optim::CreepingPasses creeping_;
+  CoordinateSchedule schedule_;
+  PassStagnation stagnation_;
+  SlowPasses slow_;
   // As last evaluated; the (dual) objective is also kept up to date by the passes.
   double gap_ = 1.0, primal_ = 1.0, objective_ = 0.0;
   double overshoot_; // of what a pass meets of the gap

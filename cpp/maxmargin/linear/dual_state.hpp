@@ -1,6 +1,7 @@
 #pragma once
 
 #include "maxmargin/base/aligned_memory.hpp"
+#include "maxmargin/data/compact_samples.hpp"
 #include "maxmargin/linear/dual_coordinate.hpp"
 
 #include <algorithm>
@@ -16,8 +17,8 @@ namespace maxmargin::linear {
 //   bias_weight = bias_scale sum_i beta_i
 //
 // so that the bias is, but for the offset, the weight of a feature that is bias_scale everywhere.
-template <class Rows> struct DualState {
-  const Rows& rows;
+struct DualState {
+  AnyRows rows;
   std::vector<DualCoordinate> coordinates; // of the samples with C_i > 0
   AlignedVector<double> w;
   double bias_scale = 0.0;
@@ -25,13 +26,15 @@ template <class Rows> struct DualState {
   double offset = 0.0;
 
   double bias() const { return offset + bias_scale * bias_weight; }
-  double residual(const DualCoordinate& c) const {
-    return c.y - (rows.dot(c.sample, w.data()) + bias());
+  // With the rows as they are, or with those of the type that they have.
+  double residual(const DualCoordinate& c) const { return residual(rows, c); }
+  template <class Rows> double residual(const Rows& typed, const DualCoordinate& c) const {
+    return c.y - (typed.dot(c.sample, w.data()) + bias());
   }
-
-  void move(DualCoordinate& c, double step) {
+  void move(DualCoordinate& c, double step) { move(rows, c, step); }
+  template <class Rows> void move(const Rows& typed, DualCoordinate& c, double step) {
     c.beta += step;
-    rows.add(c.sample, step, w.data());
+    typed.add(c.sample, step, w.data());
     bias_weight += bias_scale * step;
   }
 

@@ -1,8 +1,9 @@
 #include "maxmargin/linear/interior_point.hpp"
 
 #include "maxmargin/linear/linear_certificate.hpp"
+#include "maxmargin/linear/newton_system.hpp"
 #include "maxmargin/linear/second_order.hpp"
-#include "maxmargin/optim/newton_system.hpp"
+#include "maxmargin/linear/stagnation.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -19,8 +20,6 @@ constexpr double kStart = 0.1;
 constexpr double kToBoundary = 0.995; // the share of the way to the boundary that a step takes
 constexpr double kLeastStep = 1e-9;
 constexpr double kLeastCurvature = 1e-100; // of a variable, so that its inverse does not overflow
-// So many steps may pass before mu or the gap has fallen by a tenth.
-constexpr int kMostIdleSteps = 20;
 
 struct Variable {
   double alpha = 0.0, room = 0.0;          // room = C - alpha, with all its digits
@@ -154,18 +153,9 @@ class InteriorPoint : public SecondOrder {
 
   double mu() const { return complementarity_ / static_cast<double>(2 * n_variables_); }
 
-  // Whether neither mu nor the gap has fallen for too long: rounding is in the way.
-  bool is_idle() {
-    if (mu() < 0.9 * least_mu_ || gap_ < 0.9 * least_gap_) {
-      least_mu_ = std::min(least_mu_, mu());
-      least_gap_ = std::min(least_gap_, gap_);
-      n_idle_ = 0;
-    }
-    return ++n_idle_ > kMostIdleSteps;
-  }
-
   bool step() override {
-    if (is_idle() || !predict()) return false;
+    stagnation_.count(mu(), gap_);
+    if (stagnation_.is_stalled() || !predict()) return false;
     length_ = correct();
     return length_ > kLeastStep;
   }
@@ -275,7 +265,7 @@ class InteriorPoint : public SecondOrder {
 
   bool is_absolute_; // the loss is |y - f|
   int n_copies_;     // variables of a sample
-  optim::NewtonSystem system_;
+  NewtonSystem system_;
   WeightedGram gram_;
   std::vector<double> direction_, right_side_;
   std::vector<double> imbalance_;            // sum_j s_j alpha_j x~_j - R w~
@@ -285,9 +275,7 @@ class InteriorPoint : public SecondOrder {
   index_t n_variables_ = 0;
   double length_ = 0.0; // of the step that is to be taken
   double target_mu_ = 0.0, complementarity_ = 0.0;
-  double least_mu_ = std::numeric_limits<double>::infinity();
-  double least_gap_ = least_mu_;
-  int n_idle_ = 0;
+  StepStagnation stagnation_{20, 0.9, 0.9}; // of mu and the gap
 };
 
 } // namespace

@@ -5,7 +5,7 @@
 #include "maxmargin/linear/linear_certificate.hpp"
 #include "maxmargin/linear/second_order.hpp"
 #include "maxmargin/linear/smooth_losses.hpp"
-#include "maxmargin/optim/idle_steps.hpp"
+#include "maxmargin/linear/stagnation.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -23,6 +23,7 @@ constexpr double kViolationLeft = 1e-2; // by the minimum of the quadratic
 // At the end of a step, of the slope at its beginning. Much, so that a full step is left as it is,
 // at whose end weights are 0.
 constexpr double kSlopeLeft = 1e-2;
+const StepStagnation kStagnation(4, kAnyFall, 0.5);
 constexpr double kRounding = 1e-15; // a slope below this share of the objective is none
 
 // Of the weights of x~.
@@ -52,13 +53,13 @@ class L1Newton : public SecondOrder {
     for (double stage = 1.0; stage < n_stages; ++stage) {
       const double factor = std::pow(steepest_loss, 1.0 - stage / n_stages);
       for (std::size_t k = 0; k < lambda_.size(); ++k) lambda_[k] = factor * penalties_[k];
-      idle_steps_ = optim::IdleSteps();
+      stagnation_ = kStagnation;
       const optim::StopReason reason = approach(kStageGap, false);
       if (reason == optim::StopReason::max_iter || reason == optim::StopReason::time_limit)
         return finish(reason);
     }
     lambda_ = penalties_;
-    idle_steps_ = optim::IdleSteps();
+    stagnation_ = kStagnation;
     return finish(approach(options_.tol, true));
   }
 
@@ -100,9 +101,8 @@ class L1Newton : public SecondOrder {
   index_t n_free() const override { return losses_.count(); }
 
   bool step() override {
-    const bool is_idle = idle_steps_.count(objective_, gap_);
-    if (idle_steps_.is_last_idle()) losses_.sum_up_anew();
-    if (is_idle) return false;
+    if (stagnation_.count(objective_, gap_)) losses_.sum_up_anew();
+    if (stagnation_.is_stalled()) return false;
     std::vector<double> direction = direction_to_minimum();
     const L1Line line(weights_, direction, lambda_);
     losses_.set_direction(direction);
@@ -149,7 +149,7 @@ class L1Newton : public SecondOrder {
   std::vector<double> penalties_, lambda_; // of the problem, and of the present stage
   L1Quadratic quadratic_;
   std::vector<double> gradient_; // of the losses
-  optim::IdleSteps idle_steps_;
+  StepStagnation stagnation_ = kStagnation;
 };
 
 } // namespace

@@ -6,8 +6,8 @@
 #include "maxmargin/linear/l1_coordinate_descent.hpp"
 #include "maxmargin/linear/l1_newton.hpp"
 #include "maxmargin/linear/linear_certificate.hpp"
+#include "maxmargin/linear/newton_system.hpp"
 #include "maxmargin/linear/primal_newton.hpp"
-#include "maxmargin/optim/newton_system.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -79,7 +79,7 @@ void keep_no_worse_than_zero(LinearSolution& solution, const LinearProblem& prob
 
 LinearSolver::LinearSolver(const MatrixView& X, LinearLoss loss, Penalty penalty, bool is_for_one,
                            int threads)
-    : has_few_features_(n_cols(X) <= optim::kFewFeatures && n_rows(X) >= n_cols(X)),
+    : has_few_features_(n_cols(X) <= kFewFeatures && n_rows(X) >= n_cols(X)),
       is_squared_(is_squared(loss)), X_(X) {
   if (has_few_features_) copy_if_mostly_zero(threads);
   if (penalty == Penalty::l1) {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "maxmargin/base/types.hpp"
-#include "maxmargin/data/sample_rows.hpp"
+#include "maxmargin/data/compact_samples.hpp"
 #include "maxmargin/linear/linear_problem.hpp"
 #include "maxmargin/simd/dispatch.hpp"
 
@@ -16,39 +16,39 @@ namespace maxmargin::linear {
 // The weights w_m of every class m and of its bias, the weight of a feature that is `bias_scale`
 // everywhere. For sparse rows those of all classes lie together for one feature after the other, so
 // that a row is read once for all of them; for dense rows, those of one class.
-template <class Rows> class MulticlassWeights {
+class MulticlassWeights {
  public:
   struct Step {
     index_t m;
     double length;
   };
 
-  MulticlassWeights(const Rows& rows, index_t n_features, index_t n_classes, double bias_scale)
-      : rows_(rows), n_features_(n_features), n_classes_(n_classes), bias_scale_(bias_scale),
-        weights_(static_cast<std::size_t>(n_features * n_classes)),
+  MulticlassWeights(bool are_rows_sparse, index_t n_features, index_t n_classes, double bias_scale)
+      : is_by_class_(!are_rows_sparse), n_features_(n_features), n_classes_(n_classes),
+        bias_scale_(bias_scale), weights_(static_cast<std::size_t>(n_features * n_classes)),
         bias_weights_(static_cast<std::size_t>(n_classes)) {}
 
   // f of every class at row i.
-  void evaluate(index_t i, std::span<double> f) const {
+  template <class Rows> void evaluate(const Rows& rows, index_t i, std::span<double> f) const {
     for (index_t m = 0; m < n_classes_; ++m) f[m] = bias_scale_ * bias_weights_[m];
-    if constexpr (kIsByClass) {
+    if constexpr (!AnyRows::has_elements<Rows>) {
       for (index_t m = 0; m < n_classes_; ++m)
-        f[m] += rows_.dot(i, weights_.data() + m * n_features_);
+        f[m] += rows.dot(i, weights_.data() + m * n_features_);
     } else {
-      rows_.for_elements(i, [&](index_t j, double x) {
+      rows.for_elements(i, [&](index_t j, double x) {
         table_.axpy_wide(x, weights_.data() + j * n_classes_, f.data(), n_classes_);
       });
     }
   }
 
   // Adds row i to the weights, times the step of every class.
-  void add(index_t i, std::span<const Step> steps) {
+  template <class Rows> void add(const Rows& rows, index_t i, std::span<const Step> steps) {
     for (const Step& step : steps) bias_weights_[step.m] += bias_scale_ * step.length;
-    if constexpr (kIsByClass) {
+    if constexpr (!AnyRows::has_elements<Rows>) {
       for (const Step& step : steps)
-        rows_.add(i, step.length, weights_.data() + step.m * n_features_);
+        rows.add(i, step.length, weights_.data() + step.m * n_features_);
     } else {
-      rows_.for_elements(i, [&](index_t j, double x) {
+      rows.for_elements(i, [&](index_t j, double x) {
         double* w = weights_.data() + j * n_classes_;
         for (const Step& step : steps) w[step.m] += step.length * x;
       });
@@ -70,16 +70,13 @@ template <class Rows> class MulticlassWeights {
   LinearSeparator separator(index_t m) const {
     LinearSeparator separator;
     for (index_t j = 0; j < n_features_; ++j)
-      separator.w.push_back(weights_[kIsByClass ? m * n_features_ + j : j * n_classes_ + m]);
+      separator.w.push_back(weights_[is_by_class_ ? m * n_features_ + j : j * n_classes_ + m]);
     separator.b = bias_scale_ * bias_weights_[m];
     return separator;
   }
 
  private:
-  static constexpr bool kIsByClass =
-      !requires(const Rows& rows) { rows.for_elements(index_t{}, [](index_t, double) {}); };
-
-  const Rows& rows_;
+  bool is_by_class_;
   const simd::RealTable<double>& table_ = simd::real_table<double>(simd::active_table());
   index_t n_features_, n_classes_;
   double bias_scale_;

@@ -1,10 +1,10 @@
 #include "maxmargin/linear/primal_newton.hpp"
 
 #include "maxmargin/linear/linear_certificate.hpp"
+#include "maxmargin/linear/newton_system.hpp"
 #include "maxmargin/linear/second_order.hpp"
 #include "maxmargin/linear/smooth_losses.hpp"
-#include "maxmargin/optim/idle_steps.hpp"
-#include "maxmargin/optim/newton_system.hpp"
+#include "maxmargin/linear/stagnation.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -20,8 +20,6 @@ constexpr double kSmoothSlopeLeft = 1e-2;
 constexpr double kFirstWidth = 0.3; // of the spread of targets
 constexpr double kNarrowing = 0.7;
 constexpr double kInnerGap = 3.0; // of what the width adds to the gap
-constexpr int kMostIdleSteps = 20;
-constexpr double kLeastFall = 0.9;
 
 class PrimalNewton : public SecondOrder {
  public:
@@ -32,7 +30,7 @@ class PrimalNewton : public SecondOrder {
     if (!is_squared_) {
       losses_.set_width(kFirstWidth * spread());
       losses_.set_centres(options.start);
-      idle_steps_ = optim::IdleSteps(kMostIdleSteps, kLeastFall);
+      stagnation_ = StepStagnation(21, kAnyFall, 0.9);
     }
     if (options.start.empty()) return;
     passes_.run({.sums = {{options.start, &weights_}}});
@@ -96,9 +94,8 @@ class PrimalNewton : public SecondOrder {
 
   bool step() override {
     narrow();
-    const bool is_idle = idle_steps_.count(objective_, gap_);
-    if (idle_steps_.is_last_idle()) losses_.sum_up_anew();
-    if (is_idle || !system_.factor(losses_.matrix())) return false;
+    if (stagnation_.count(objective_, gap_)) losses_.sum_up_anew();
+    if (stagnation_.is_stalled() || !system_.factor(losses_.matrix())) return false;
     std::vector<double> direction = gradient_;
     for (double& g : direction) g = -g;
     system_.solve(direction);
@@ -127,12 +124,12 @@ class PrimalNewton : public SecondOrder {
                           });
   }
 
-  optim::NewtonSystem system_;
+  NewtonSystem system_;
   SmoothLosses losses_;
   bool is_squared_;
   std::vector<double> gradient_;
   double gap_of_weights_ = 0.0;
-  optim::IdleSteps idle_steps_;
+  StepStagnation stagnation_{4, kAnyFall, 0.5};
 };
 
 } // namespace

@@ -24,7 +24,10 @@ optim::StopReason SecondOrder::approach(double tol, bool is_last) {
       if (!is_last || is_proved()) return optim::StopReason::converged;
       renew();
     }
-    best_.consider(bounds().primal, weights_);
+    if (const double objective = bounds().primal; objective < best_objective_) {
+      best_objective_ = objective;
+      best_weights_ = weights_;
+    }
     if (n_iter_ >= max_iter_) return optim::StopReason::max_iter;
     if (!goes_on()) return optim::StopReason::time_limit;
     if (!step()) return optim::StopReason::stalled;
@@ -48,8 +51,12 @@ bool SecondOrder::is_proved() {
 }
 
 LinearSolution SecondOrder::finish(optim::StopReason reason) {
-  if (reason != optim::StopReason::converged &&
-      (is_proved() || (best_.replace(bounds().primal, weights_) && is_proved())))
+  const auto is_better = [&] {
+    if (!(best_objective_ < bounds().primal)) return false;
+    weights_ = std::move(best_weights_);
+    return true;
+  };
+  if (reason != optim::StopReason::converged && (is_proved() || (is_better() && is_proved())))
     reason = optim::StopReason::converged;
   proof_.n_iter = n_iter_;
   proof_.n_free = n_free();

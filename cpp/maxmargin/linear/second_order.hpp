@@ -3,9 +3,9 @@
 #include "maxmargin/base/control.hpp"
 #include "maxmargin/linear/linear_problem.hpp"
 #include "maxmargin/linear/row_passes.hpp"
-#include "maxmargin/optim/best_weights.hpp"
 #include "maxmargin/optim/time_limit.hpp"
 
+#include <limits>
 #include <vector>
 
 namespace maxmargin::linear {
@@ -59,7 +59,9 @@ class SecondOrder {
   bool is_proved();
 
   index_t max_iter_, n_iter_ = 0;
-  optim::BestWeights<std::vector<double>> best_;
+  // Of the least objective on the way, which steps may let rise again.
+  std::vector<double> best_weights_;
+  double best_objective_ = std::numeric_limits<double>::infinity();
   LinearSolution proof_;
 };
 

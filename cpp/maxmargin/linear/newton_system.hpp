@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-namespace maxmargin::optim {
+namespace maxmargin::linear {
 
 // With at most this many features, and no fewer samples, a few steps with d x d matrices are
 // cheaper than many passes over the samples.
@@ -41,7 +41,7 @@ class NewtonSystem {
   std::vector<double> matrix_; // lower triangle, scaled
   std::vector<double> scale_;
   std::vector<double> residual_;
-  Cholesky cholesky_;
+  optim::Cholesky cholesky_;
 };
 
-} // namespace maxmargin::optim
+} // namespace maxmargin::linear

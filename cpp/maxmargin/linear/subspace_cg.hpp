@@ -2,7 +2,7 @@
 
 #include "maxmargin/base/sums.hpp"
 #include "maxmargin/linear/dual_state.hpp"
-#include "maxmargin/linear/face_matrix.hpp"
+#include "maxmargin/linear/subspace_gram.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -29,14 +29,15 @@ namespace maxmargin::linear {
 // segment to the point that this finds is followed to its least objective. Where that is at its
 // beginning, since variables that balance each other were put at different bounds, the steps are
 // made again, from bound to bound.
-template <class Rows> class FaceDescent {
+class SubspaceCg {
  public:
-  FaceDescent(DualState<Rows>& state, int threads) : state_(state), threads_(threads) {}
+  using Poll = SubspaceGram::Poll;
+
+  SubspaceCg(DualState& state, int threads) : state_(state), threads_(threads) {}
 
   // Makes at most `most_steps` steps on the free ones of the given coordinates, each at the cost of
   // about a pass over them, and returns by how much the objective falls. poll() is called for every
   // row, and ends the steps by returning true.
-  template <class Poll>
   double run(std::span<const index_t> candidates, int most_steps, const Poll& poll) {
     if (!gather(candidates, poll) || free_.empty()) return 0.0;
     begin();
@@ -83,7 +84,7 @@ template <class Rows> class FaceDescent {
 
   // The objective falls on the way to any point of conjugate gradients, so that it may end early:
   // at the first bounds, where their variables are held.
-  template <class Poll> bool go_from_bound_to_bound(int most_steps, double goal, const Poll& poll) {
+  bool go_from_bound_to_bound(int most_steps, double goal, const Poll& poll) {
     for (int k = 0; k < most_steps && square_of_residual() > goal; ++k) {
       const std::vector<double> step = step_, residual = residual_;
       if (!conjugate_steps(goal, poll)) return false;
@@ -111,7 +112,7 @@ template <class Rows> class FaceDescent {
     return std::max(0.0, share);
   }
 
-  template <class Poll> bool conjugate_steps(double goal, const Poll& poll) {
+  bool conjugate_steps(double goal, const Poll& poll) {
     direction_ = preconditioned_;
     double square = square_of_residual();
     for (int k = 0; k < kStepsPerRound && square > goal; ++k) {
@@ -177,7 +178,7 @@ template <class Rows> class FaceDescent {
     return are_any;
   }
 
-  template <class Poll> bool correct_residual(const Poll& poll) {
+  bool correct_residual(const Poll& poll) {
     if (!multiply(direction_, poll)) return false;
     for (std::size_t t = 0; t < free_.size(); ++t) residual_[t] += product_[t];
     return true;
@@ -187,7 +188,7 @@ template <class Rows> class FaceDescent {
     return c.beta > c.lower && c.beta < c.upper && (c.epsilon == 0.0 || c.beta != 0.0);
   }
 
-  template <class Poll> bool gather(std::span<const index_t> candidates, const Poll& poll) {
+  bool gather(std::span<const index_t> candidates, const Poll& poll) {
     free_.clear();
     samples_.clear();
     gradient_.clear();
@@ -202,8 +203,8 @@ template <class Rows> class FaceDescent {
     }
     residual_.resize(gradient_.size());
     product_.resize(free_.size());
-    if (!matrix_) matrix_.emplace(state_.rows, static_cast<index_t>(state_.w.size()), threads_);
-    return matrix_->choose(samples_, poll);
+    if (!gram_) gram_.emplace(state_.rows, static_cast<index_t>(state_.w.size()), threads_);
+    return gram_->choose(samples_, poll);
   }
 
   void precondition() {
@@ -220,8 +221,8 @@ template <class Rows> class FaceDescent {
   }
 
   // product_ becomes the Hessian times x.
-  template <class Poll> bool multiply(const std::vector<double>& x, const Poll& poll) {
-    if (!matrix_->multiply(x, product_, poll)) return false;
+  bool multiply(const std::vector<double>& x, const Poll& poll) {
+    if (!gram_->multiply(x, product_, poll)) return false;
     const double of_bias = state_.bias_scale * state_.bias_scale;
     const double sum = std::accumulate(x.begin(), x.end(), 0.0);
     for (std::size_t t = 0; t < x.size(); ++t)
@@ -229,7 +230,7 @@ template <class Rows> class FaceDescent {
     return true;
   }
 
-  template <class Poll> Segment measure(const Poll& poll) {
+  Segment measure(const Poll& poll) {
     const double slope = dot(gradient_, step_);
     if (!(slope < 0.0) || !multiply(step_, poll)) return {};
     const double curvature = dot(step_, product_);
@@ -249,9 +250,9 @@ template <class Rows> class FaceDescent {
     return segment.fall;
   }
 
-  DualState<Rows>& state_;
+  DualState& state_;
   int threads_;
-  std::optional<FaceMatrix<Rows>> matrix_;
+  std::optional<SubspaceGram> gram_;
   std::vector<index_t> free_, samples_;
   std::vector<double> gradient_, residual_, preconditioned_, direction_, product_, step_;
   std::vector<char> is_held_; // at a bound that it had passed

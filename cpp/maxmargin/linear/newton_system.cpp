@@ -1,4 +1,4 @@
-#include "maxmargin/optim/newton_system.hpp"
+#include "maxmargin/linear/newton_system.hpp"
 
 #include "maxmargin/base/error.hpp"
 #include "maxmargin/simd/dispatch.hpp"
@@ -7,7 +7,7 @@
 #include <cmath>
 #include <numeric>
 
-namespace maxmargin::optim {
+namespace maxmargin::linear {
 namespace {
 
 // Keep dependent features from breaking the factorisation; the first that does is taken, and
@@ -92,4 +92,4 @@ void NewtonSystem::residual(const std::vector<double>& b, const std::vector<doub
   }
 }
 
-} // namespace maxmargin::optim
+} // namespace maxmargin::linear
