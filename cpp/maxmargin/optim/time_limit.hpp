@@ -16,10 +16,7 @@ class TimeLimit {
   // told. Returns whether the time is up.
   template <class Get> bool is_up_after(index_t n_elements, const Get& progress) {
     until_look_ -= kElementsPerRow + n_elements;
-    if (until_look_ > 0) return false;
-    until_look_ = kElementsPerLook;
-    control_.poll(progress);
-    return look();
+    return until_look_ <= 0 && poll(progress);
   }
 
   // Looks at the clock.
@@ -31,6 +28,12 @@ class TimeLimit {
  private:
   static constexpr index_t kElementsPerLook = 1 << 20;
   static constexpr index_t kElementsPerRow = 16; // the cost of a row without its elements
+
+  template <class Get> bool poll(const Get& progress) {
+    until_look_ = kElementsPerLook;
+    control_.poll(progress);
+    return look();
+  }
 
   double limit_;
   Control& control_;
