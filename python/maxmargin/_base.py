@@ -30,7 +30,7 @@ class BaseEstimator:
     # What methods may keep between calls and rebuild on demand; left out of copies and pickles.
     _cache: dict[str, Any]
 
-    # Of what was read from a file that does not tell how many features there are.
+    # What an error adds about a model from a file without its number of features.
     _feature_hint: str = ""
 
     n_features_in_: int
@@ -139,7 +139,7 @@ class BaseEstimator:
         def __getattr__(self, name: str) -> Any:
             """Say of what `fit` is to find that it has yet to be called.
 
-            Reached also where a property finds nothing to tell of.
+            Reached also where a property raises AttributeError.
             """
             if name.endswith("_") and not name.startswith("_"):
                 self._check_fitted()

@@ -128,7 +128,7 @@ class LinearCertificate:
     relative_gap : float
         duality_gap / primal_objective; training ends below `tol`.
     converged : bool
-        Whether it is.
+        Whether training ended because `relative_gap` was at most `tol`.
     stop_reason : str
         "converged", "max_iter", "time_limit" or "stalled" (no step makes progress in float64); of
         several machines, that of the first one that did not converge.
@@ -165,7 +165,7 @@ class LinearCertificate:
 
 
 def _state_of(converged: bool, stop_reason: str) -> str:
-    """Tell whether it has converged; one recomputed on other data may not, where the fit had."""
+    """Return whether it has converged, in words; one recomputed on other data may not have."""
     if converged:
         return "converged"
     return "not converged" if stop_reason == "converged" else f"not converged ({stop_reason})"

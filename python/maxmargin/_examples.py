@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from maxmargin._sparse import Matrix
 
-NONE = np.zeros(0)
+EMPTY = np.zeros(0)
 
 
 class Examples(NamedTuple):
@@ -25,7 +25,7 @@ class Examples(NamedTuple):
 
     def given_weight(self) -> NDArray[np.float64]:
         """Return the weights as the core takes them: none, or one for every row."""
-        return NONE if self.weight is None else self.weight
+        return EMPTY if self.weight is None else self.weight
 
     def split(self, fraction: float, seed: int) -> tuple[Examples, NDArray[np.float64]]:
         """Return the examples without a share of every class, and the weights of that share.

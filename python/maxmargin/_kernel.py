@@ -76,7 +76,7 @@ class KernelParams(NamedTuple):
         return np.array(factors).reshape(len(factors), X.shape[0])
 
     def to_core(self, X: Matrix) -> _core.KernelParams:
-        """Return the kernel as the core takes it beside the samples X."""
+        """Return the kernel as the core takes it with the samples X."""
         if not self.steps:
             kind = "precomputed" if self.is_given else self.type
             return _core.KernelParams(kind, self.gamma, self.coef0, self.degree)
@@ -123,7 +123,7 @@ def check_kernel(
 
 
 def _check_unset(kernel: Any, numbers: dict[str, Any]) -> None:
-    """Refuse numbers for the names of kernels beside a kernel that has its own."""
+    """Refuse parameters of named kernels with a kernel that has its own."""
     for name, value in numbers.items():
         if value != _UNSET[name]:
             raise ValueError(
@@ -201,7 +201,7 @@ def core_samples(kernel: KernelParams, X: Matrix, owner: str) -> Matrix:
         assert kernel.function is not None
         gram, itemsize = _values_and_itemsize(kernel.function, X, X)
         _check_symmetric(gram, itemsize, f"the kernel function gave {owner} a matrix that")
-        _even_out(gram)
+        _symmetrise(gram)
         return gram
     if kernel.type == "precomputed":
         if isinstance(X, CsrMatrix):
@@ -228,7 +228,7 @@ def _check_symmetric(K: NDArray[Any], itemsize: int, what: str) -> None:
             )
 
 
-def _even_out(K: NDArray[np.float64]) -> None:
+def _symmetrise(K: NDArray[np.float64]) -> None:
     """Replace K by (K + K.T) / 2: a value and its mirror image may be rounded in two ways."""
     step = max(1, _BLOCK_ELEMENTS // len(K))
     for begin in range(0, len(K), step):

@@ -15,7 +15,7 @@ from maxmargin._kernel import KernelParams, check_samples, overflow_message, val
 from maxmargin._sparse import CsrMatrix, Matrix, product, take_rows, weighted_row_sum
 from maxmargin.exceptions import warn_caller
 
-# The parts of the core's model beside the kernel: its properties and the arguments it is made of.
+# The parts of the core's model besides the kernel: its properties and the arguments it is made of.
 _PARTS = (
     *("type", "n_features", "support_vectors", "dual_coef", "rho", "n_support", "vote_order"),
     *("labels", "support", "equivalent", "sigmoids", "noise_scale"),
@@ -40,7 +40,7 @@ class TrainedMachine:
     shape_fit: tuple[int, ...] | None = None
     # The support vectors, where the core is given kernel values in their place.
     vectors: Matrix | None = None
-    # What an error says of a file that does not tell how many features there are.
+    # What an error says of a file without the number of features.
     feature_hint: str = ""
 
     def __post_init__(self) -> None:

@@ -62,7 +62,7 @@ class OneVsRestClassifier(Classifier):
             If they, or the classes, were altered since `fit`.
         """
         owner, classes = type(self).__name__, self.classes_
-        _validation.require_intact(_validation.are_classes(classes), owner, "classes_")
+        _validation.check_consistent(_validation.are_classes(classes), owner, "classes_")
         shape = (len(positive_classes(len(classes))), self.n_features_in_)
         _validation.require_weights(coef, intercept, shape, owner)
 

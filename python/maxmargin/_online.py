@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin import _core, _validation
-from maxmargin._examples import NONE, Examples
+from maxmargin._examples import EMPTY, Examples
 from maxmargin._mapped import is_mapped
 from maxmargin._mistake_driven import MistakeDriven
 from maxmargin._one_vs_rest import class_factors, positive_classes
@@ -83,7 +83,7 @@ class OnlineLinear(MistakeDriven):
         if goes_on and self.__sklearn_is_fitted__():
             self._check_same_model(X, matrix, classes)
             start = self._present_state()
-        validation_weight = NONE
+        validation_weight = EMPTY
         if self.early_stopping:
             examples, validation_weight = examples.split(
                 self.validation_fraction, settings.passes.seed
@@ -140,7 +140,7 @@ class OnlineLinear(MistakeDriven):
         if not is_first:
             self._check_same_model(X, matrix, known)
             start = self._present_state()
-        result = self._train(examples, NONE, settings, start)
+        result = self._train(examples, EMPTY, settings, start)
         self._set_fit(examples, settings, result)
         if is_first:
             self._record_features(X, matrix.shape[1])
@@ -150,8 +150,8 @@ class OnlineLinear(MistakeDriven):
         """Make one pass over samples that come in chunks, from the present weights.
 
         The weights are those of `partial_fit` called for one chunk after the other, but a stream
-        that breaks off, or holds a bad chunk, leaves the estimator as it was, and the attributes
-        that tell of mistakes tell of the whole stream. Only one chunk is held at a time.
+        that breaks off, or holds a bad chunk, leaves the estimator as it was, and the counts of
+        mistakes are of the whole stream. Only one chunk is held at a time.
 
         Parameters
         ----------
@@ -357,7 +357,7 @@ class OnlineLinear(MistakeDriven):
     def _check_state(self) -> None:
         self._check_weights(self.coef_, self.intercept_)
         is_whole = self._state.w.shape == self.coef_.shape
-        _validation.require_intact(is_whole, type(self).__name__, "the state of training")
+        _validation.check_consistent(is_whole, type(self).__name__, "the state of training")
 
     def _scores(self, matrix: Matrix) -> NDArray[np.float64]:
         return product(matrix, np.ascontiguousarray(self.coef_.T)) + self.intercept_

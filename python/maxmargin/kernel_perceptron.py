@@ -241,7 +241,7 @@ class KernelPerceptron(MistakeDriven):
         return vectors.to_scipy() if isinstance(vectors, CsrMatrix) else vectors
 
     def _check_state(self) -> None:
-        owner, intact = type(self).__name__, _validation.require_intact
+        owner, intact = type(self).__name__, _validation.check_consistent
         intact(isinstance(self._kernel_params, KernelParams), owner, "the kernel")
         intact(_validation.are_classes(self.classes_), owner, "classes_")
         coef, n_problems = self.dual_coef_, len(positive_classes(len(self.classes_)))
@@ -255,7 +255,7 @@ class KernelPerceptron(MistakeDriven):
         shapes = (n_samples,), (n_problems, n_samples)
         is_alpha = any(_validation.is_array(self.alpha_, np.int64, shape) for shape in shapes)
         intact(is_alpha, owner, "alpha_")
-        is_support = _validation.are_places(self.support_, coef.shape[1], n_samples)
+        is_support = _validation.valid_indices(self.support_, coef.shape[1], n_samples)
         intact(is_support, owner, "support_")
 
     def _scores(self, matrix: Matrix) -> NDArray[np.float64]:

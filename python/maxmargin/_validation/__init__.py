@@ -50,12 +50,12 @@ from maxmargin._validation.samples import (
 )
 from maxmargin._validation.state import (
     are_classes,
-    are_places,
+    check_consistent,
     is_array,
     is_finite_array,
     is_matrix,
-    require_intact,
     require_weights,
+    valid_indices,
 )
 
 __all__ = [
@@ -63,7 +63,7 @@ __all__ = [
     "ClassWeight",
     "Gamma",
     "are_classes",
-    "are_places",
+    "valid_indices",
     "check_C",
     "check_cache_size",
     "check_callback",
@@ -100,7 +100,7 @@ __all__ = [
     "is_finite_array",
     "is_matrix",
     "is_real",
-    "require_intact",
+    "check_consistent",
     "require_weights",
     "upper_bounds",
     "weighted_bounds",

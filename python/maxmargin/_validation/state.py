@@ -9,7 +9,7 @@ import numpy as np
 from maxmargin._sparse import CsrMatrix, check_structure
 
 
-def require_intact(is_intact: bool, owner: str, part: str) -> None:
+def check_consistent(is_intact: bool, owner: str, part: str) -> None:
     """Refuse a fitted estimator of which a part does not fit the others.
 
     Raises
@@ -46,7 +46,7 @@ def are_classes(value: Any) -> bool:
     return bool(np.all(value[:-1] < value[1:]))
 
 
-def are_places(value: Any, n: int, n_places: int) -> bool:
+def valid_indices(value: Any, n: int, n_places: int) -> bool:
     """Return whether `value` holds `n` different numbers, each the index of one of `n_places`."""
     if not is_array(value, np.int64, (n,)):
         return False
@@ -70,7 +70,7 @@ def require_weights(coef: Any, intercept: Any, shape: tuple[int, ...], owner: st
     """
     n_functions = 1 if len(shape) == 1 else shape[0]
     for name, value, wanted in (("coef_", coef, shape), ("intercept_", intercept, (n_functions,))):
-        require_intact(is_finite_array(value, np.float64, wanted), owner, name)
+        check_consistent(is_finite_array(value, np.float64, wanted), owner, name)
 
 
 def is_matrix(value: Any, shape: tuple[int, int]) -> bool:
