@@ -39,7 +39,7 @@ CsrView<T, I> csr_view(const py::array& values, const py::array& indices, const 
   view.rows = indptr.shape(0) - 1;
   view.cols = cols;
   require(values.size() >= view.nnz() && indices.size() >= view.nnz(),
-          "data and indices are shorter than indptr tells");
+          "data and indices are shorter than indptr counts");
   return view;
 }
 

@@ -22,7 +22,7 @@ double largest_magnitude(const py::array& array) {
 
 template <class I> ColumnScan scan_of(const Array<I>& indices, const Array<I>& indptr) {
   require(indptr.size() >= 1 && indptr.at(indptr.size() - 1) <= indices.size(),
-          "indices are fewer than indptr tells");
+          "indices are fewer than indptr counts");
   const WithoutGil nogil;
   return scan_columns(span_of(indices), span_of(indptr));
 }

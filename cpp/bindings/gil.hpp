@@ -55,7 +55,8 @@ class WithoutGil {
   PyThreadState* state_ = PyEval_SaveThread();
 };
 
-// Calls `act` with the GIL, for a computation that began where `is_of_end` tells.
+// Calls `act` with the GIL; `is_of_end`: the computation began on the thread that ends the
+// interpreter.
 template <class Act> decltype(auto) with_gil(bool is_of_end, const Act& act) {
   if (!is_of_end && is_interpreter_ending()) wait_for_exit();
   return waiting_if_ended([&]() -> decltype(auto) {

@@ -6,7 +6,7 @@
 
 namespace maxmargin::bindings {
 
-// Tells a computation on another thread of Ctrl-C, which Python gives to the main thread alone.
+// Ctrl-C for a computation on another thread: Python gives it to the main thread alone.
 //
 // It is to end where the main thread has ended by it, and the process waits for its other threads;
 // and where the main thread has been handling it for a while, as in the `with` of a pool, whose
@@ -68,7 +68,7 @@ class MainThreadInterrupt {
   }
 
   py::object known_ = handled_by_main_thread(); // when the computation began
-  py::object handled_ = known_;                 // when last looked at, and since when
+  py::object handled_ = known_;                 // when last read, and since when
   Clock::time_point since_ = Clock::now();
 };
 

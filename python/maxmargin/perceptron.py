@@ -61,10 +61,10 @@ class Perceptron(OnlineLinear):
 
     Notes
     -----
-    scikit-learn's class of this name shuffles and stops by a tolerance on the loss unless told
-    otherwise; with the defaults, this one is Rosenblatt's rule, and `tol` is about mistakes. The
-    penalties are those of scikit-learn, the l1 norm by cumulative truncation [5]_. Weights are
-    float64, also for float32 data, whose values are exact in it.
+    scikit-learn's class of this name shuffles and stops by a tolerance on the loss by default; by
+    its defaults, this one is Rosenblatt's rule, and `tol` is about mistakes. The penalties are
+    those of scikit-learn, the l1 norm by cumulative truncation [5]_. Weights are float64, also for
+    float32 data, whose values are exact in it.
 
     Large dense data are copied, a byte for an element, where there is neither a penalty nor an
     average: a pass reads the copy, and the data only where it leaves a mistake undecided.

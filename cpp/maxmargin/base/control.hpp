@@ -12,7 +12,7 @@
 
 namespace maxmargin {
 
-// What a running computation tells its caller.
+// What a running computation reports to its caller.
 struct Progress {
   index_t n_iter = 0;
   double kkt_violation = 0.0;
@@ -49,7 +49,7 @@ class Control {
     poll();
   }
 
-  // As above; the hook is told what was last known.
+  // As above; the hook gets the last known progress.
   void poll() {
     if (ended_.load(std::memory_order_acquire)) std::rethrow_exception(reason_);
     if (!hook_ || std::this_thread::get_id() != owner_) return;

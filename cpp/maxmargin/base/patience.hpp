@@ -47,7 +47,7 @@ class Patience {
   using Micro = std::chrono::microseconds;
   using Milli = std::chrono::milliseconds;
   static constexpr std::array kSpins{Micro(0), Micro(5), Micro(20), Micro(60), Micro(250)};
-  // Microseconds of spinning that a wake-up is worth. It takes 15 to 25 of them, and 7 of the
+  // The cost of a wake-up, in microseconds of spinning. It takes 15 to 25 of them, and 7 of the
   // thread that wakes. With 30, SVC on 2,000 samples of 20 features took 6 % longer than with
   // barriers that only spin; with 250, as long (2 processors of a virtual machine, 60 to 140
   // between two meetings). Of a machine whose wake-ups differ, this times WakeUp::ratio().

@@ -10,7 +10,7 @@
 
 namespace maxmargin {
 
-// Samples whose non-zeros are all one number (bags of words that only tell whether a word occurs,
+// Samples whose non-zeros are all one number (bags of words without counts,
 // one-hot codes), as the sets of the features that they have.
 class FeatureSets {
  public:

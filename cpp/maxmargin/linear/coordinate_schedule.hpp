@@ -12,8 +12,8 @@
 namespace maxmargin::linear {
 
 // Which coordinates a pass visits. One that was optimal is left out of the next pass, then of the
-// next two, and so on; one that moves is in every pass; a shrunk one is in none until the active ones
-// are chosen anew.
+// next two, and so on; one that moves is in every pass; a shrunk one is in none until the active
+// ones are chosen anew.
 class CoordinateSchedule {
  public:
   CoordinateSchedule(index_t n_coordinates, std::uint64_t seed)

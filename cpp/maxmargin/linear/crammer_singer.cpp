@@ -186,7 +186,7 @@ class MulticlassDual {
   std::vector<double> shares_;            // those of all classes for one sample after the other
   std::vector<index_t> samples_;          // by coordinate; those with C_i > 0
   std::vector<double> curvature_;         // by coordinate
-  std::vector<double> gradient_, raised_; // of the sample last looked at, by class
+  std::vector<double> gradient_, raised_; // of the sample last evaluated, by class
   std::vector<MulticlassWeights::Step> steps_; // of beta
 };
 

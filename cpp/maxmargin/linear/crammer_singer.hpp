@@ -36,8 +36,8 @@ struct MulticlassSolution : LinearOutcome {
 //   beta_i^m = C_i [m = y_i] - share_i^m
 //   subject to share_i^m >= 0, sum_m share_i^m = C_i
 //
-// Every sample shares its C_i out to the classes: all of it to its own, where that one wins by the
-// margin, else to those whose f + [m != y_i] is greatest. The passes, over all shares of one sample
+// At the optimum share_i^m > 0 only for classes m with the greatest f_m + [m != y_i]: the sample's
+// own alone where it wins by the margin. The passes, over all shares of one sample
 // after the other, are those of dual_descent.hpp; a minimum is a projection onto a simplex
 // (Michelot 1986). A sample rests where it leaves all to one class.
 //

@@ -52,7 +52,7 @@ struct alignas(kAlignment) DualCoordinate {
     return ridge == 0.0 ? bound : std::copysign(excess / ridge, u);
   }
 
-  // What beta adds to the dual objective (minimised) beside its part in 1/2 ||w||^2.
+  // What beta adds to the dual objective (minimised) besides its part in 1/2 ||w||^2.
   double conjugate() const { return beta * (0.5 * ridge * beta - y) + epsilon * std::abs(beta); }
 
   double gap(double u) const {

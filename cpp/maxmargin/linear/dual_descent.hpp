@@ -141,7 +141,8 @@ template <class Dual> class DualDescent {
     return seen;
   }
 
-  // Evaluates the objectives over all coordinates, and takes back shrunk ones that may have to move. Returns whether the gap is small enough.
+  // Evaluates the objectives over all coordinates, and takes back shrunk ones that may have to
+  // move. Returns whether the gap is small enough.
   bool check() {
     dual_.settle();
     if (schedule_.n_passes() - summed_at_ >= kPassesPerSum) {

@@ -160,7 +160,7 @@ class InteriorPoint : public SecondOrder {
     return length_ > kLeastStep;
   }
 
-  // The affine step, towards mu = 0, and what it tells: target_mu_ and the terms of second order.
+  // The affine step, towards mu = 0, which gives target_mu_ and the terms of second order.
   bool predict() {
     gram_.clear();
     std::vector<double> sum;

@@ -16,7 +16,7 @@ constexpr double kSufficient = 0.01;
 constexpr int kMostHalvings = 30;
 constexpr double kLeastCurvature = 1e-12;
 constexpr double kRounding = 1e-16;
-// The gap is first looked at when a pass gains this many times the tolerance.
+// The gap is first evaluated when a pass gains this many times the tolerance.
 constexpr double kFirstLook = 10.0;
 
 class FeatureDescent {
@@ -41,18 +41,18 @@ class FeatureDescent {
   LinearSolution run() {
     const index_t max_iter = options_.max_iter < 0 ? kDefaultFeaturePasses : options_.max_iter;
     int stalled_passes = 0;
-    double worth_a_look = std::numeric_limits<double>::infinity();
+    double check_below = std::numeric_limits<double>::infinity();
     while (n_iter_ < max_iter) {
       const double decrease = pass();
       if (time_.is_up()) return unfinished(optim::StopReason::time_limit);
       const double value = objective();
       const bool is_stalled = decrease <= kRounding * value;
       stalled_passes = is_stalled ? stalled_passes + 1 : 0;
-      // A look at all features costs many passes over the few that are not set aside.
-      if (!is_stalled && decrease > std::min(kFirstLook * options_.tol * value, worth_a_look))
+      // Evaluating all features costs many passes over the few that are not set aside.
+      if (!is_stalled && decrease > std::min(kFirstLook * options_.tol * value, check_below))
         continue;
       if (check()) return solution(optim::StopReason::converged);
-      worth_a_look = 0.5 * decrease;
+      check_below = 0.5 * decrease;
       if (stalled_passes == 2) return solution(optim::StopReason::stalled);
     }
     return unfinished(optim::StopReason::max_iter);
@@ -169,8 +169,7 @@ class FeatureDescent {
     return sum;
   }
 
-  // Evaluates the objectives, and looks at all features again. Returns whether the gap is small
-  // enough.
+  // Evaluates the objectives, and all features again. Returns whether the gap is small enough.
   bool check() {
     sum_up();
     if (bias_value_ != 0.0 && is_bias_free_) centre_bias();

@@ -13,7 +13,7 @@ namespace maxmargin::linear {
 //
 // in w_j alone, halved until the objective falls enough. b / s is a weight like the others; a bias
 // without penalty is one too, whose |.| is left out. Weights at 0 whose slope is far from moving
-// them are set aside until the gap is looked at (shrinking).
+// them are set aside until the gap is evaluated (shrinking).
 //
 // The dual: maximise sum_i alpha_i - alpha_i^2 / (4 C_i) subject to alpha >= 0 and
 // |sum_i alpha_i y_i x_ij| <= 1 for every j (= 0 for a bias without penalty). The losses' slopes

@@ -16,7 +16,7 @@ namespace maxmargin::linear {
 // problem goes through its features. The penalty begins where it leaves no weight and falls to its
 // own size in stages, each from the weights of the one before: classes that a separator splits, at
 // a large C, would take hundreds of steps from 0. About ten steps suffice. Made for n >> d.
-// Memory: O(n + d^2) beside X.
+// Memory: O(n + d^2) besides X.
 //
 // The dual, and the point of it that proves the gap, are those of linear/l1_coordinate_descent.hpp.
 // options.start is not used. n_iter counts steps; max_iter = -1 stands for kDefaultL1NewtonSteps.

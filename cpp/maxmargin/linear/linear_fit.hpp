@@ -41,11 +41,11 @@ struct LinearFit {
   std::vector<double> intercept;       // for every fold, C and function
 };
 
-// Trains linear classifiers along the given values of C, each from the solution before it (ascending
-// C is the cheaper order). Of two classes there is one machine, positive for the second; of more,
-// one for each class against the rest, where the weight of a class counts in its own problem and the
-// rest has 1 (LIBLINEAR's rule), or one of all classes together. Folds and classes are shared among
-// threads; the result does not depend on how many.
+// Trains linear classifiers along the given values of C, each from the solution before it
+// (ascending C is the cheaper order). Of two classes there is one machine, positive for the second;
+// of more, one for each class against the rest, where the weight of a class counts in its own
+// problem and the rest has 1 (LIBLINEAR's rule), or one of all classes together. Folds and classes
+// are shared among threads; the result does not depend on how many.
 LinearFit fit_linear_classifier(const ClassSamples& samples, std::span<const double> C,
                                 const LinearFormulation& formulation, const LinearOptions& options,
                                 Control& control);

@@ -16,7 +16,7 @@
 namespace maxmargin::linear {
 namespace {
 
-// Passes that are worth a try before the steps of a second-order method, which cost as much as many
+// Passes to try before the steps of a second-order method, which cost as much as many
 // of them. On dense rows of more features, a pass for so many of them: a step costs as much as
 // passes in proportion to their number, and squared losses take fewer steps.
 constexpr index_t kPassesToTry = 300; // on sparse rows of few features

@@ -24,7 +24,7 @@ class NewtonSystem {
   // Requires: the Gram matrix is that of rows less `centre` (or none), with `feature` (0: none).
   NewtonSystem(std::span<const double> centre, double feature, double ridge);
 
-  // Returns false when the matrix is not positive definite, as far as float64 tells.
+  // Returns false when the matrix is not positive definite in float64.
   bool factor(const WeightedGram& gram);
   // b becomes the step.
   void solve(std::vector<double>& b);

@@ -20,12 +20,12 @@ namespace maxmargin::linear {
 //
 // the proximal method of multipliers (Rockafellar 1976; Yan and Li 2020 for these machines). H then
 // is the sum over those samples alone whose beta is inside its box, most often few of them. Where a
-// step has made the gap of the weights small beside that of the losses, beta' moves on, and the
-// width narrows. It takes about twenty steps. Classes that a separator splits at a large C may take
-// hundreds, or stall by rounding.
+// step has made the gap of the weights small compared to that of the losses, beta' moves on, and
+// the width narrows. It takes about twenty steps. Classes that a separator splits at a large C may
+// take hundreds, or stall by rounding.
 //
 // A step takes two passes over the samples and one d x d factorisation; H is updated by the samples
-// that have joined or left its sum. Made for n >> d. Memory: O(n + d^2) beside X.
+// that have joined or left its sum. Made for n >> d. Memory: O(n + d^2) besides X.
 //
 // beta proves the gap; with squared losses it is 2 C_i (y_i - f(x_i) -+ epsilon) where there is a
 // loss. n_iter counts steps; max_iter = -1 stands for kDefaultNewtonSteps.

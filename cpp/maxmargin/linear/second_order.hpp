@@ -25,7 +25,8 @@ class SecondOrder {
   SecondOrder(const LinearProblem& problem, const LinearOptions& options, Control& control,
               index_t default_steps, Centring centring = Centring::dense_rows);
 
-  // Sets objective_ and gap_, at the weights. The gap may leave out what only the certificate finds.
+  // Sets objective_ and gap_, at the weights. The gap may leave out what only the certificate
+  // finds.
   virtual void evaluate() = 0;
   // Evaluates again, without the rounding of many steps.
   virtual void renew() {}

@@ -38,10 +38,10 @@ class StepStagnation {
   int n_idle_ = 0; // in a row
 };
 
-// Tests whether the passes of a dual descent stagnate. A pass that lowers the objective by less than
-// its rounding is lost there. But the decrease is of the second order in the steps, and the gap of
-// the first: at violations of 1e-8, whose squares are lost, it still falls. So passes stagnate only
-// where many in a row are lost and have not halved the gap.
+// Tests whether the passes of a dual descent stagnate. A pass that lowers the objective by less
+// than its rounding is lost there. But the decrease is of the second order in the steps, and the
+// gap of the first: at violations of 1e-8, whose squares are lost, it still falls. So passes
+// stagnate only where many in a row are lost and have not halved the gap.
 class PassStagnation {
  public:
   // Counts the pass if it is lost, and returns whether it is.

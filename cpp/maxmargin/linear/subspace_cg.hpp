@@ -66,7 +66,7 @@ class SubspaceCg {
   // A curvature of no more than this share of what the variables have one by one is rounding.
   static constexpr double kFlat = 1e-10;
   static constexpr double kBeyond = 1.0 + 1e-12;
-  static constexpr double kShort = 0.01; // a share of the segment that is hardly worth its steps
+  static constexpr double kShort = 0.01; // a share of the segment that hardly pays for its steps
 
   // From where the variables are to step_: the share of it with the least objective, and by how
   // much that has fallen there.

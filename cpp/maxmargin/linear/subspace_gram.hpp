@@ -10,8 +10,8 @@
 
 namespace maxmargin::linear {
 
-// Products of vectors with the Gram matrix X_F X_F' of some of the samples: a pass that sums rows to
-// weights, and one that multiplies rows with these.
+// Products of vectors with the Gram matrix X_F X_F' of some of the samples: a pass that sums rows
+// to weights, and one that multiplies rows with these.
 //
 // Sparse samples are copied, by row and by feature, so that threads may share out both passes: what
 // is summed does not depend on how many they are. A feature that only one of the samples has adds

@@ -12,7 +12,7 @@ namespace maxmargin {
 // strictly. Whether an `automatic` base is zero or one is known only after the last row.
 template <class I> class EntryReader {
  public:
-  // n_features -1: as many as the largest index tells.
+  // n_features -1: the largest index decides.
   EntryReader(IndexBase base, index_t n_features) : base_(base), n_features_(n_features) {}
 
   void reserve(std::size_t n_entries) {

@@ -41,7 +41,8 @@ struct KernelModelParts {
   // By machine of a nu formulation, or empty: C of the C-SVC, epsilon of the epsilon-SVR with the
   // same solution.
   std::vector<double> equivalent;
-  // By machine, or empty: the first class of a pair has probability 1 / (1 + exp(prob_a f + prob_b))
+  // By machine, or empty: the first class of a pair has the probability
+  // 1 / (1 + exp(prob_a f + prob_b))
   std::vector<double> prob_a, prob_b;
   // Of a regression: the errors follow the Laplace distribution exp(-|z| / scale) / (2 scale).
   std::optional<double> noise_scale;

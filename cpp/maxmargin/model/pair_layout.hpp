@@ -1,10 +1,10 @@
 #pragma once
 
 // LIBSVM's layout of a classifier with one machine for every pair of classes, and nothing else
-// knows it. Machine (i, j), i < j, stands in the order (0,1), (0,2) .. (1,2) ..; a positive decision
-// value votes for class i. Support vectors are grouped by class. Row j-1 of dual_coef holds, for the
-// support vectors of class i < j, their coefficients in machine (i,j); row i holds those of class j
-// in the same machine (LIBSVM's sv_coef).
+// knows it. Machine (i, j), i < j, stands in the order (0,1), (0,2) .. (1,2) ..; a positive
+// decision value votes for class i. Support vectors are grouped by class. Row j-1 of dual_coef
+// holds, for the support vectors of class i < j, their coefficients in machine (i,j); row i holds
+// those of class j in the same machine (LIBSVM's sv_coef).
 
 #include "maxmargin/base/types.hpp"
 

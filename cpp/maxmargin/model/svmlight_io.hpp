@@ -20,7 +20,7 @@ namespace maxmargin {
 
 struct SvmlightOptions {
   IndexBase base = IndexBase::automatic;
-  index_t n_features = -1; // -1: as many as the largest index tells
+  index_t n_features = -1; // -1: the largest index decides
   bool wants_query_ids = false;
 };
 

@@ -5,7 +5,7 @@
 namespace maxmargin::optim {
 
 // imprecise: the kernel values are too inexact for the tolerance, and the problem is to be solved
-// with better ones. unbounded: the objective has no least value, as far as the precision tells.
+// with better ones. unbounded: the objective has no least value within the precision.
 enum class StopReason { converged, max_iter, time_limit, stalled, imprecise, unbounded };
 
 inline std::string name_of(StopReason reason) {

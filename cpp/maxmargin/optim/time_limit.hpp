@@ -12,16 +12,16 @@ class TimeLimit {
   TimeLimit(double seconds, Control& control)
       : limit_(seconds), control_(control), begun_(control.seconds()) {}
 
-  // To be called for every row, or column, of so many elements; `progress` is what the caller is
-  // told. Returns whether the time is up.
+  // To be called for every row, or column, of so many elements; `progress` is what the caller
+  // gets. Returns whether the time is up.
   template <class Get> bool is_up_after(index_t n_elements, const Get& progress) {
     until_look_ -= kElementsPerRow + n_elements;
     return until_look_ <= 0 && poll(progress);
   }
 
-  // Looks at the clock.
+  // Reads the clock.
   bool look() { return is_up_ = seconds() > limit_; }
-  // As last looked at.
+  // As last read.
   bool is_up() const { return is_up_; }
   double seconds() const { return control_.seconds() - begun_; }
 

@@ -31,17 +31,16 @@ struct KernelPerceptronFit {
 };
 
 // The perceptron in its dual form (Aizerman, Braverman and Rozonoer 1964; Freund and Schapire 1999,
-// section 3): f(x) = sum_i beta_i (K(x_i, x) + offset), and beta_i += y_i on a mistake,
-// y_i f(x_i) <= 0 (of several outputs: perceptron/mistake_rule.hpp). With the linear kernel and offset
-// 1 it makes the mistakes of the primal perceptron with a bias. The outputs share all kernel
-// values.
+// section 3): f(x) = sum_i beta_i (K(x_i, x) + offset), and beta_i += y_i on a mistake, y_i f(x_i)
+// <= 0 (of several outputs: perceptron/mistake_rule.hpp). With the linear kernel and offset 1 it
+// makes the mistakes of the primal perceptron with a bias. The outputs share all kernel values.
 //
-// Examples are taken in blocks, whose own kernel matrix gives the change that a mistake makes to the
-// scores f(x_i) of the rest of the block. The scores of all examples then change for all mistakes of
-// the block together: an example that is no mistake needs no kernel values, and rows stay in the
-// cache for later passes. The blocks do not change the result. Kernel values and sums are float64:
-// the mistakes are those of the rule in exact arithmetic except where |f| is as small as the
-// rounding of its sum.
+// Examples are taken in blocks, whose own kernel matrix gives the change that a mistake makes to
+// the scores f(x_i) of the rest of the block. The scores of all examples then change for all
+// mistakes of the block together: an example that is no mistake needs no kernel values, and rows
+// stay in the cache for later passes. The blocks do not change the result. Kernel values and sums
+// are float64: the mistakes are those of the rule in exact arithmetic except where |f| is as small
+// as the rounding of its sum.
 //
 // Throws NumericError when f leaves the range of float64.
 KernelPerceptronFit train_kernel_perceptron(const PackingPlan& plan, const MistakeRule& rule,

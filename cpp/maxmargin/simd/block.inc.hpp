@@ -44,7 +44,7 @@ template <class T> struct Destination {
 
 // The products of n_tiles times H query rows with n panels, P of them at a time. The H x P x 64
 // bytes of sums stay in registers; every step of k loads P lines of the panels and broadcasts H
-// numbers. Not inlined: were other registers live beside the sums, GCC would spill sums inside the
+// numbers. Not inlined: were other registers live with the sums, GCC would spill sums inside the
 // loop over k.
 template <Pairing A, int H, int P, class T>
 [[gnu::noinline]] void tile_products(const T* queries, index_t n_tiles, index_t depth,

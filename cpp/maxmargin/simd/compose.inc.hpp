@@ -1,5 +1,5 @@
-// Kernel values out of products: one pass over a batch of them for a plain kernel, one or more for a
-// composition of several.
+// Kernel values out of products: one pass over a batch of them for a plain kernel, one or more for
+// a composition of several.
 #pragma once
 
 #include "maxmargin/simd/kernel_table.hpp"
@@ -70,15 +70,15 @@ template <class T> struct Scale {
 
 // The steps that are done in one pass over products: a leaf, and the operation that joins it to the
 // level before, none of a value. Another leaf may take the place of that level: a power, whose few
-// multiplications hide beside the long chain of the first, or an exponential beside another.
+// multiplications hide in the latency of the long chain of the first, or a second exponential.
 // Without a leaf, the operation joins the two topmost levels.
 template <class T> struct PassSteps {
   const Step<T>* leaf;
-  const Step<T>* beside;
+  const Step<T>* second;
   const Step<T>* operation;
   int count;
 };
-enum class Beside { nothing, power, exponential };
+enum class Second { nothing, power, exponential };
 
 template <class T> MAXMARGIN_INLINE bool is_power(const Step<T>& step) {
   return step.leaf.transform == Transform::power || step.leaf.transform == Transform::identity;
@@ -107,37 +107,37 @@ template <class T> MAXMARGIN_INLINE bool has_factors(const PassSteps<T>& steps) 
   const auto has_factor = [](const Step<T>* step) {
     return step != nullptr && step->factor != kNoFactor;
   };
-  return has_factor(steps.leaf) || has_factor(steps.beside) || has_factor(steps.operation);
+  return has_factor(steps.leaf) || has_factor(steps.second) || has_factor(steps.operation);
 }
 
 // What a leaf's pass is like, as a type, since loops over rows shall not ask.
-template <StepKind kind_, Beside beside_, bool has_factors_> struct Shape {
+template <StepKind kind_, Second second_, bool has_factors_> struct Shape {
   static constexpr StepKind kind = kind_;
-  static constexpr Beside beside = beside_;
+  static constexpr Second second = second_;
   static constexpr bool has_factors = has_factors_;
 };
 
 // Calls run(shape) with the shape of a leaf's pass.
 template <class T, class Run>
 MAXMARGIN_INLINE auto with_shape(const PassSteps<T>& steps, const Run& run) {
-  const auto with = [&]<StepKind kind, Beside beside>() {
-    return has_factors(steps) ? run(Shape<kind, beside, true>{})
-                              : run(Shape<kind, beside, false>{});
+  const auto with = [&]<StepKind kind, Second second>() {
+    return has_factors(steps) ? run(Shape<kind, second, true>{})
+                              : run(Shape<kind, second, false>{});
   };
   const auto join = [&]<StepKind kind>() {
-    if (steps.beside == nullptr) return with.template operator()<kind, Beside::nothing>();
-    return is_power(*steps.beside) ? with.template operator()<kind, Beside::power>()
-                                   : with.template operator()<kind, Beside::exponential>();
+    if (steps.second == nullptr) return with.template operator()<kind, Second::nothing>();
+    return is_power(*steps.second) ? with.template operator()<kind, Second::power>()
+                                   : with.template operator()<kind, Second::exponential>();
   };
   if (steps.operation == nullptr)
-    return with.template operator()<StepKind::value, Beside::nothing>();
+    return with.template operator()<StepKind::value, Second::nothing>();
   return steps.operation->kind == StepKind::add ? join.template operator()<StepKind::add>()
                                                 : join.template operator()<StepKind::multiply>();
 }
 
-// Products of n_rows rows with lines of others, to be turned into kernel values by passes over all of
-// them. What a pass makes becomes a level of the stack; that of the last one goes where the results
-// belong. As many are taken at a time as stay in the first-level cache with the levels.
+// Products of n_rows rows with lines of others, to be turned into kernel values by passes over all
+// of them. What a pass makes becomes a level of the stack; that of the last one goes where the
+// results belong. As many are taken at a time as stay in the first-level cache with the levels.
 template <class T> inline constexpr index_t kBatch = 6144 / index_t{sizeof(T)};
 
 template <class T> struct Batch {
@@ -201,29 +201,29 @@ template <Transform F, class T>
 }
 
 template <class T> struct Scales {
-  Scale<T> of_leaf, of_beside, of_result;
+  Scale<T> of_leaf, of_second, of_result;
 };
 
 // The values of a leaf's pass in row r of a line, from products x and the sums of half norms;
 // `before` has those of the level before.
 template <Transform F, class S, class T>
 MAXMARGIN_INLINE void join_values(Vec<T>* x, const Vec<T>* sums, const T* before,
-                                  const JoinedLeaf<T>& leaf, const JoinedLeaf<T>& beside,
+                                  const JoinedLeaf<T>& leaf, const JoinedLeaf<T>& second,
                                   const Scales<T>& scales, index_t r) {
   constexpr int W = kVecsPerLine;
-  constexpr bool has_factors = S::has_factors, has_power = S::beside == Beside::power;
+  constexpr bool has_factors = S::has_factors, has_power = S::second == Second::power;
   constexpr bool is_sum = S::kind == StepKind::add;
   Vec<T> a[W], b[W];
   unroll<W>([&](auto v) { a[v] = b[v] = x[v]; });
-  if constexpr (has_power) power_factors<W>(x, beside, a, b);
-  if constexpr (S::beside == Beside::exponential)
-    exponentials<W>(x, a, sums, leaf, beside);
+  if constexpr (has_power) power_factors<W>(x, second, a, b);
+  if constexpr (S::second == Second::exponential)
+    exponentials<W>(x, a, sums, leaf, second);
   else
     transform<F, W>(x, sums, leaf);
-  if constexpr (S::beside != Beside::nothing) scales.of_beside.template multiply<has_factors>(a, r);
+  if constexpr (S::second != Second::nothing) scales.of_second.template multiply<has_factors>(a, r);
   if constexpr (!is_sum || has_power) scales.of_leaf.template multiply<has_factors>(x, r);
   if constexpr (S::kind == StepKind::value) return;
-  if constexpr (S::beside == Beside::nothing) load_vectors<W>(before, a);
+  if constexpr (S::second == Second::nothing) load_vectors<W>(before, a);
   if constexpr (is_sum && has_power)
     unroll<W>([&](auto v) { x[v] = fma(a[v], b[v], x[v]); });
   else if constexpr (is_sum)
@@ -242,8 +242,8 @@ template <Transform F, class S, class T>
   constexpr int W = kVecsPerLine;
   const PassSteps<T> steps = pass.steps;
   const JoinedLeaf<T> leaf(steps.leaf->leaf);
-  JoinedLeaf<T> beside((steps.beside != nullptr ? steps.beside : steps.leaf)->leaf);
-  if (beside.transform == Transform::identity) beside.degree = 1;
+  JoinedLeaf<T> second((steps.second != nullptr ? steps.second : steps.leaf)->leaf);
+  if (second.transform == Transform::identity) second.degree = 1;
   const T *const dots = batch.dots, *const row_half_norms = batch.row_half_norms;
   T* const values = batch.stack[pass.level];
   const bool is_last = pass.is_last;
@@ -255,8 +255,8 @@ template <Transform F, class S, class T>
     scales.of_leaf = {batch.factors, l, weight, steps.leaf->factor};
     if (steps.operation != nullptr)
       scales.of_result = {batch.factors, l, T(1), steps.operation->factor};
-    if (steps.beside != nullptr)
-      scales.of_beside = {batch.factors, l, steps.beside->weight, steps.beside->factor};
+    if (steps.second != nullptr)
+      scales.of_second = {batch.factors, l, steps.second->weight, steps.second->factor};
     V half_norms[W];
     load_vectors<W>(batch.half_norms(l), half_norms);
     index_t at = batch.place(l);
@@ -265,7 +265,7 @@ template <Transform F, class S, class T>
       V x[W], sums[W];
       load_vectors<W>(dots + at, x);
       unroll<W>([&](auto v) { sums[v] = half_norms[v] + row_half_norm; });
-      join_values<F, S>(x, sums, values + at, leaf, beside, scales, r);
+      join_values<F, S>(x, sums, values + at, leaf, second, scales, r);
       store_vectors<W>(x, is_last ? batch.result(l, r) : values + at);
     }
   }
@@ -312,7 +312,7 @@ template <class T> auto runner_of(const PassSteps<T>& steps) {
   using Run = void (*)(Batch<T>&, const Pass<T>&);
   if (steps.leaf == nullptr) return Run{join_levels<T>};
   return with_shape(steps, [&]<class S>(S) -> Run {
-    if constexpr (S::beside == Beside::exponential)
+    if constexpr (S::second == Second::exponential)
       return take_leaf<Transform::exponential, S, T>;
     else
       return with_transform(steps.leaf->leaf.transform,

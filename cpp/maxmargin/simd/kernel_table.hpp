@@ -145,7 +145,7 @@ struct PairView {
   index_t n = 0;
 };
 
-// The same as pair steps on a block read and write them: bit t % 8 of byte t / 8 tells whether
+// The same as pair steps on a block read and write them: bit t % 8 of byte t / 8 is 1 where
 // variable t may grow, or fall. Arrays are readable, and their bits 0, up to n rounded up to a line
 // of float32 numbers.
 struct StepView {

@@ -11,10 +11,10 @@
 namespace maxmargin {
 
 // A training set without its repetitions. Of rows that are equal, with equal labels, only the sum
-// of the alpha counts, whose bound is the sum of their C; their losses are the same. So the first of
-// them is trained with that bound, and the others are left out; its coefficient is then distributed
-// over all. With the hinge loss, any distribution within the bounds is optimal: rows get theirs one
-// after the other. With a ridge, alpha_i is in proportion to C_i.
+// of the alpha counts, whose bound is the sum of their C; their losses are the same. So the first
+// of them is trained with that bound, and the others are left out; its coefficient is then
+// distributed over all. With the hinge loss, any distribution within the bounds is optimal: rows
+// get theirs one after the other. With a ridge, alpha_i is in proportion to C_i.
 //
 // Data of few or coarse features are full of repetitions. The kernel matrix shrinks with the square
 // of what is left; the time by less where the repeated samples would have been set aside anyway.

@@ -26,7 +26,7 @@ constexpr double kSameNu = 1e-12;
 [[noreturn]] void throw_no_margin(double largest_nu) {
   char digits[32];
   char* const end = std::to_chars(digits, digits + sizeof digits, largest_nu).ptr;
-  throw InvalidArgument("the margin is 0: at this nu the classes cannot be told apart; a larger nu "
+  throw InvalidArgument("the margin is 0: at this nu the classes cannot be separated; a larger nu "
                         "may help, the largest feasible one being " +
                         std::string(digits, end));
 }

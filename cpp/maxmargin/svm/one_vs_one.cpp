@@ -118,8 +118,8 @@ class OneVsOne {
     return largest * threads_ <= sum;
   }
 
-  // The pairs from `first` on; where threads share them, the largest first, so that no thread begins
-  // it when the others end.
+  // The pairs from `first` on; where threads share them, the largest first, so that no thread
+  // begins it when the others end.
   std::vector<index_t> order_of_pairs(index_t first, int threads) const {
     std::vector<index_t> order;
     for (index_t p = first; p < static_cast<index_t>(pairs_.size()); ++p) order.push_back(p);
