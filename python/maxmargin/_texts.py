@@ -59,7 +59,8 @@ KERNEL_MACHINE = f"""{KERNEL}{_SOLVER}
 shrinking : bool
     Whether to set aside variables that look fixed at a bound. The result is checked on all.
 tol : float
-    Tolerance on the KKT violation, > 0 (LIBSVM's stopping rule).
+    Tolerance on the KKT violation, > 0 (LIBSVM's stopping rule; other estimators have other
+    measures: docs/guide.md, "One name, several meanings").
 callback : callable or None
     Called about every 50 ms with a dict of n_iter, kkt_violation, dual_objective (summed up step by
     step), n_free, n_bounded and seconds, and once at the end with the values of `certificate_`. If
@@ -101,8 +102,7 @@ probability : bool
     there are `predict_proba` and `predict_log_proba`, and `predict` is the most probable class (as
     with LIBSVM's -b 1; scikit-learn's is not). Every class needs five samples.
 random_state : int, numpy Generator, RandomState or None
-    Seed of the folds of `probability`; None is 0. Nothing else is random. (What the name means in
-    other estimators: docs/guide.md, "One name, several meanings".)
+    Seed of the folds of `probability`; None is 0, so that fits repeat. Nothing else is random.
 time_limit : float or None
     Seconds after which the solver stops; `fit` warns and keeps what has been reached. With
     `probability` they are those of all six fits: each may take an equal share of what is left, so
@@ -153,7 +153,8 @@ dual : 'auto' or bool
     Accepted for scikit-learn's sake and without effect: the solver is chosen by the problem, and
     the solution is the same.
 tol : float
-    Tolerance on the duality gap, relative to the primal objective, > 0.
+    Tolerance on the duality gap, relative to the primal objective, > 0. (Other estimators have
+    other measures: docs/guide.md, "One name, several meanings".)
 fit_intercept : bool
     Whether there is a bias b.
 intercept_scaling : float
@@ -161,8 +162,7 @@ intercept_scaling : float
     ``numpy.inf`` leaves b without a penalty.
 random_state : int, numpy Generator, RandomState or None
     Seed of the order in which samples are visited; None is 0, so that fits repeat bitwise. It moves
-    the solution within `tol`. (What the name means in other estimators: docs/guide.md, "One name,
-    several meanings".)
+    the solution within `tol`.
 callback : callable or None
     Called about every 50 ms during `fit` with a dict of `n_iter`, `relative_gap`, `dual_objective`
     (an estimate), `n_free` (variables that are worked on), `n_bounded` (0) and `seconds`, of the
@@ -228,7 +228,7 @@ early_stopping : bool
     Whether a part of the data, the same share of every class, is kept out of training, and `tol` is
     applied to the share of it that is misclassified. `tol=None` means 0.001 then.
 validation_fraction : float
-    That part, in (0, 1).
+    The part that `early_stopping` keeps out, in (0, 1).
 n_iter_no_change : int
     Passes without progress that `tol` allows, >= 1.
 class_weight : dict, 'balanced' or None
