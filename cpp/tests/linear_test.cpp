@@ -1,6 +1,6 @@
 // Linear machines, by their objectives from the definitions: weak duality proves the solution.
-#include "maxmargin/linear/l1_newton.hpp"
-#include "maxmargin/linear/primal_newton.hpp"
+#include "maxmargin/linear/l1/l1_newton.hpp"
+#include "maxmargin/linear/newton/primal_newton.hpp"
 #include "tests/clouds.hpp"
 
 #include <algorithm>

@@ -4,11 +4,11 @@
 #include "bindings/control.hpp"
 #include "bindings/internal/internal.hpp"
 #include "maxmargin/base/parallel.hpp"
-#include "maxmargin/linear/interior_point.hpp"
-#include "maxmargin/linear/l1_newton.hpp"
+#include "maxmargin/linear/l1/l1_newton.hpp"
 #include "maxmargin/linear/linear_fit.hpp"
-#include "maxmargin/linear/primal_newton.hpp"
-#include "maxmargin/linear/row_passes.hpp"
+#include "maxmargin/linear/newton/interior_point.hpp"
+#include "maxmargin/linear/newton/primal_newton.hpp"
+#include "maxmargin/linear/newton/row_passes.hpp"
 #include "maxmargin/simd/dispatch.hpp"
 
 #include <string>

@@ -1,7 +1,7 @@
 #include "maxmargin/linear/linear_certificate.hpp"
 
 #include "maxmargin/base/error.hpp"
-#include "maxmargin/linear/dual_coordinate.hpp"
+#include "maxmargin/linear/descent/dual_coordinate.hpp"
 
 #include <algorithm>
 #include <cmath>

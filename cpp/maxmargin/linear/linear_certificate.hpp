@@ -1,7 +1,7 @@
 #pragma once
 
 #include "maxmargin/linear/linear_problem.hpp"
-#include "maxmargin/linear/row_passes.hpp"
+#include "maxmargin/linear/newton/row_passes.hpp"
 
 #include <optional>
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace maxmargin::linear {
 
-// The separator of the weights of x~ (linear/row_passes.hpp), and the bounds that it and beta prove
+// The separator of the weights of x~ (newton/row_passes.hpp), and the bounds that it and beta prove
 // with penalty l2. beta is moved into its box; where the intercept has no penalty, its sum becomes
 // 0 by scaling the heavier side down. Where that does not prove the gap to be within tol, all of
 // beta is scaled down as far as its bound rises, to 0 if need be: no relative gap is beyond 1. The

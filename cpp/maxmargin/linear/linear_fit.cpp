@@ -3,7 +3,7 @@
 #include "maxmargin/base/error.hpp"
 #include "maxmargin/base/parallel.hpp"
 #include "maxmargin/data/compact_samples.hpp"
-#include "maxmargin/linear/crammer_singer.hpp"
+#include "maxmargin/linear/descent/crammer_singer.hpp"
 #include "maxmargin/linear/linear_solver.hpp"
 
 #include <algorithm>

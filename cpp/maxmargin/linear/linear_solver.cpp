@@ -1,13 +1,13 @@
 #include "maxmargin/linear/linear_solver.hpp"
 
-#include "maxmargin/linear/coordinate_descent.hpp"
-#include "maxmargin/linear/dual_coordinate.hpp"
-#include "maxmargin/linear/interior_point.hpp"
-#include "maxmargin/linear/l1_coordinate_descent.hpp"
-#include "maxmargin/linear/l1_newton.hpp"
+#include "maxmargin/linear/descent/coordinate_descent.hpp"
+#include "maxmargin/linear/descent/dual_coordinate.hpp"
+#include "maxmargin/linear/l1/l1_coordinate_descent.hpp"
+#include "maxmargin/linear/l1/l1_newton.hpp"
 #include "maxmargin/linear/linear_certificate.hpp"
-#include "maxmargin/linear/newton_system.hpp"
-#include "maxmargin/linear/primal_newton.hpp"
+#include "maxmargin/linear/newton/interior_point.hpp"
+#include "maxmargin/linear/newton/newton_system.hpp"
+#include "maxmargin/linear/newton/primal_newton.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -33,7 +33,7 @@ constexpr index_t kPassesAsGiven = 50;
 constexpr index_t kElementsPerWeight = 2;
 
 // Whether a solver has ended before its goal, and not because the caller wanted it to.
-bool gave_up(const LinearOutcome& outcome, const LinearOptions& options) {
+bool has_failed(const LinearOutcome& outcome, const LinearOptions& options) {
   return outcome.stop_reason == optim::StopReason::stalled ||
          (outcome.stop_reason == optim::StopReason::max_iter && options.max_iter < 0);
 }
@@ -46,7 +46,7 @@ LinearOptions rest_of(LinearOptions options, const LinearSolution& before) {
 }
 
 // The better separator and the better bound of two attempts at one problem.
-LinearSolution joined(LinearSolution first, LinearSolution second, double tol) {
+LinearSolution better_of(LinearSolution first, LinearSolution second, double tol) {
   if (first.primal_objective < second.primal_objective) {
     second.primal_objective = first.primal_objective;
     second.separator = std::move(first.separator);
@@ -108,9 +108,9 @@ LinearSolution LinearSolver::attempt(const LinearProblem& problem, const LinearO
                                      Control& control) const {
   if (columns_) {
     LinearSolution solution = solve_l1_coordinate_descent(*columns_, problem, options, control);
-    if (!gave_up(solution, options) || n_cols(X_) > kMostFeatures) return solution;
+    if (!has_failed(solution, options) || n_cols(X_) > kMostFeatures) return solution;
     LinearSolution second = solve_l1_newton(problem, rest_of(options, solution), control);
-    return joined(std::move(solution), std::move(second), options.tol);
+    return better_of(std::move(solution), std::move(second), options.tol);
   }
   if (problem.penalty == Penalty::l1) return solve_l1_newton(problem, options, control);
   if (!samples_ && !reads_as_given_) return solve_second_order(problem, options, control);
@@ -121,9 +121,9 @@ LinearSolution LinearSolver::attempt(const LinearProblem& problem, const LinearO
   LinearOptions first = options;
   if (has_second) first.max_iter = *passes_to_try_;
   LinearSolution solution = solve_coordinate_descent(*samples_, problem, first, control);
-  if (!has_second || !gave_up(solution, options)) return solution;
+  if (!has_second || !has_failed(solution, options)) return solution;
   LinearSolution second = solve_by_steps(problem, rest_of(options, solution), control);
-  return joined(std::move(solution), std::move(second), options.tol);
+  return better_of(std::move(solution), std::move(second), options.tol);
 }
 
 void LinearSolver::copy_if_mostly_zero(int threads) {
@@ -149,9 +149,9 @@ LinearSolution LinearSolver::solve_by_steps(const LinearProblem& problem,
   if (!is_squared_ && n_rows(X_) < kSamplesPerFeature * n_cols(X_))
     return solve_interior_point(problem, options, control);
   LinearSolution solution = solve_primal_newton(problem, options, control);
-  if (is_squared_ || !gave_up(solution, options)) return solution;
+  if (is_squared_ || !has_failed(solution, options)) return solution;
   LinearSolution second = solve_interior_point(problem, rest_of(options, solution), control);
-  return joined(std::move(solution), std::move(second), options.tol);
+  return better_of(std::move(solution), std::move(second), options.tol);
 }
 
 // Rounding may stall steps, and separable classes may take hundreds of them; neither is frequent.
@@ -159,10 +159,10 @@ LinearSolution LinearSolver::solve_second_order(const LinearProblem& problem,
                                                 const LinearOptions& options,
                                                 Control& control) const {
   LinearSolution solution = solve_by_steps(problem, options, control);
-  if (!gave_up(solution, options)) return solution;
+  if (!has_failed(solution, options)) return solution;
   LinearSolution second = solve_coordinate_descent(CompactSamples(problem.X, options.threads),
                                                    problem, rest_of(options, solution), control);
-  return joined(std::move(solution), std::move(second), options.tol);
+  return better_of(std::move(solution), std::move(second), options.tol);
 }
 
 LinearSolution LinearSolver::solve_as_given(const LinearProblem& problem,
@@ -178,7 +178,7 @@ LinearSolution LinearSolver::solve_as_given(const LinearProblem& problem,
   rest.passes_before = solution.n_iter;
   LinearSolution second =
       solve_coordinate_descent(CompactSamples(problem.X, options.threads), problem, rest, control);
-  return joined(std::move(solution), std::move(second), options.tol);
+  return better_of(std::move(solution), std::move(second), options.tol);
 }
 
 } // namespace maxmargin::linear

@@ -26,7 +26,7 @@ namespace maxmargin::linear {
 //   else                          dual coordinate descent; where one machine alone reads sparse
 //                                 samples, as they are given, until passes are many
 //
-// Where Newton's method gives up, the interior point method has its turn if losses are not squared,
+// Where Newton's method fails, the interior point method has its turn if losses are not squared,
 // and then dual coordinate descent goes on from there. Proximal Newton's has no such second:
 // coordinate descent on the features lags far behind it.
 class LinearSolver {

@@ -2,7 +2,7 @@
 
 #include "maxmargin/base/aligned_memory.hpp"
 #include "maxmargin/data/compact_samples.hpp"
-#include "maxmargin/linear/dual_coordinate.hpp"
+#include "maxmargin/linear/descent/dual_coordinate.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,8 +1,8 @@
-#include "maxmargin/linear/crammer_singer.hpp"
+#include "maxmargin/linear/descent/crammer_singer.hpp"
 
 #include "maxmargin/base/error.hpp"
-#include "maxmargin/linear/dual_descent.hpp"
-#include "maxmargin/linear/multiclass_weights.hpp"
+#include "maxmargin/linear/descent/dual_descent.hpp"
+#include "maxmargin/linear/descent/multiclass_weights.hpp"
 
 #include <algorithm>
 #include <cmath>

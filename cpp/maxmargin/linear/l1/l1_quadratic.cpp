@@ -1,7 +1,7 @@
-#include "maxmargin/linear/l1_quadratic.hpp"
+#include "maxmargin/linear/l1/l1_quadratic.hpp"
 
 #include "maxmargin/base/error.hpp"
-#include "maxmargin/linear/l1_line.hpp"
+#include "maxmargin/linear/l1/l1_line.hpp"
 #include "maxmargin/simd/dispatch.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "maxmargin/linear/linear_problem.hpp"
-#include "maxmargin/linear/row_passes.hpp"
+#include "maxmargin/linear/newton/row_passes.hpp"
 
 #include <algorithm>
 #include <cmath>

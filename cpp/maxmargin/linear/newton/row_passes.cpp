@@ -1,4 +1,4 @@
-#include "maxmargin/linear/row_passes.hpp"
+#include "maxmargin/linear/newton/row_passes.hpp"
 
 #include "maxmargin/base/parallel.hpp"
 #include "maxmargin/data/sample_rows.hpp"

@@ -1,8 +1,8 @@
-#include "maxmargin/linear/interior_point.hpp"
+#include "maxmargin/linear/newton/interior_point.hpp"
 
 #include "maxmargin/linear/linear_certificate.hpp"
-#include "maxmargin/linear/newton_system.hpp"
-#include "maxmargin/linear/second_order.hpp"
+#include "maxmargin/linear/newton/newton_system.hpp"
+#include "maxmargin/linear/newton/second_order.hpp"
 #include "maxmargin/linear/stagnation.hpp"
 
 #include <algorithm>

@@ -15,7 +15,7 @@ namespace maxmargin::linear {
 // (Without a tube the two would be one beyond the other: beta_i + C_i in [0, 2 C_i] is the
 // variable.) With z_j = t_j - s_j f(x_j) the conditions that are solved are
 //
-//   R w~ = sum_j s_j alpha_j x~_j           (x~ has the intercept's feature, linear/row_passes.hpp)
+//   R w~ = sum_j s_j alpha_j x~_j           (x~ has the intercept's feature, row_passes.hpp)
 //   xi_j - lambda_j = z_j                    (xi is the loss)
 //   alpha_j lambda_j = (C_j - alpha_j) xi_j = mu -> 0,   all of them > 0
 //

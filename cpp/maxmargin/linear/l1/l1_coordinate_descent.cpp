@@ -1,4 +1,4 @@
-#include "maxmargin/linear/l1_coordinate_descent.hpp"
+#include "maxmargin/linear/l1/l1_coordinate_descent.hpp"
 
 #include "maxmargin/base/error.hpp"
 #include "maxmargin/base/random.hpp"

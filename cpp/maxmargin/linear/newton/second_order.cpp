@@ -1,4 +1,4 @@
-#include "maxmargin/linear/second_order.hpp"
+#include "maxmargin/linear/newton/second_order.hpp"
 
 #include "maxmargin/base/error.hpp"
 

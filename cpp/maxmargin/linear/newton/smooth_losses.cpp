@@ -1,4 +1,4 @@
-#include "maxmargin/linear/smooth_losses.hpp"
+#include "maxmargin/linear/newton/smooth_losses.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,12 +1,12 @@
-#include "maxmargin/linear/coordinate_descent.hpp"
+#include "maxmargin/linear/descent/coordinate_descent.hpp"
 
 #include "maxmargin/base/error.hpp"
 #include "maxmargin/base/parallel.hpp"
 #include "maxmargin/base/random.hpp"
 #include "maxmargin/base/sums.hpp"
-#include "maxmargin/linear/dual_descent.hpp"
-#include "maxmargin/linear/dual_state.hpp"
-#include "maxmargin/linear/subspace_cg.hpp"
+#include "maxmargin/linear/descent/dual_descent.hpp"
+#include "maxmargin/linear/descent/dual_state.hpp"
+#include "maxmargin/linear/descent/subspace_cg.hpp"
 
 #include <algorithm>
 #include <cmath>

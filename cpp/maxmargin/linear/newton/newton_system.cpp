@@ -1,4 +1,4 @@
-#include "maxmargin/linear/newton_system.hpp"
+#include "maxmargin/linear/newton/newton_system.hpp"
 
 #include "maxmargin/base/error.hpp"
 #include "maxmargin/simd/dispatch.hpp"

@@ -1,10 +1,10 @@
-#include "maxmargin/linear/l1_newton.hpp"
+#include "maxmargin/linear/l1/l1_newton.hpp"
 
-#include "maxmargin/linear/l1_line.hpp"
-#include "maxmargin/linear/l1_quadratic.hpp"
+#include "maxmargin/linear/l1/l1_line.hpp"
+#include "maxmargin/linear/l1/l1_quadratic.hpp"
 #include "maxmargin/linear/linear_certificate.hpp"
-#include "maxmargin/linear/second_order.hpp"
-#include "maxmargin/linear/smooth_losses.hpp"
+#include "maxmargin/linear/newton/second_order.hpp"
+#include "maxmargin/linear/newton/smooth_losses.hpp"
 #include "maxmargin/linear/stagnation.hpp"
 
 #include <algorithm>

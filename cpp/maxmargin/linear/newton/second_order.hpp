@@ -2,7 +2,7 @@
 
 #include "maxmargin/base/control.hpp"
 #include "maxmargin/linear/linear_problem.hpp"
-#include "maxmargin/linear/row_passes.hpp"
+#include "maxmargin/linear/newton/row_passes.hpp"
 #include "maxmargin/optim/time_limit.hpp"
 
 #include <limits>
@@ -11,7 +11,7 @@
 namespace maxmargin::linear {
 
 // The loop of the second-order methods of linear machines: steps of the weights of x~
-// (solver/row_passes.hpp) until the gap is small enough and a certificate proves it.
+// (linear/newton/row_passes.hpp) until the gap is small enough and a certificate proves it.
 class SecondOrder {
  public:
   virtual ~SecondOrder() = default;

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "maxmargin/base/sums.hpp"
-#include "maxmargin/linear/dual_state.hpp"
-#include "maxmargin/linear/subspace_gram.hpp"
+#include "maxmargin/linear/descent/dual_state.hpp"
+#include "maxmargin/linear/descent/subspace_gram.hpp"
 
 #include <algorithm>
 #include <cmath>

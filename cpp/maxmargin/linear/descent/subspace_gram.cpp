@@ -1,4 +1,4 @@
-#include "maxmargin/linear/subspace_gram.hpp"
+#include "maxmargin/linear/descent/subspace_gram.hpp"
 
 #include "maxmargin/base/parallel.hpp"
 #include "maxmargin/base/sums.hpp"

@@ -1,9 +1,9 @@
-#include "maxmargin/linear/primal_newton.hpp"
+#include "maxmargin/linear/newton/primal_newton.hpp"
 
 #include "maxmargin/linear/linear_certificate.hpp"
-#include "maxmargin/linear/newton_system.hpp"
-#include "maxmargin/linear/second_order.hpp"
-#include "maxmargin/linear/smooth_losses.hpp"
+#include "maxmargin/linear/newton/newton_system.hpp"
+#include "maxmargin/linear/newton/second_order.hpp"
+#include "maxmargin/linear/newton/smooth_losses.hpp"
 #include "maxmargin/linear/stagnation.hpp"
 
 #include <algorithm>

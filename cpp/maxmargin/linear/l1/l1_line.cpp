@@ -1,4 +1,4 @@
-#include "maxmargin/linear/l1_line.hpp"
+#include "maxmargin/linear/l1/l1_line.hpp"
 
 #include <algorithm>
 #include <cmath>

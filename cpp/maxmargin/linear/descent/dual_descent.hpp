@@ -3,7 +3,7 @@
 #include "maxmargin/base/error.hpp"
 #include "maxmargin/base/parallel.hpp"
 #include "maxmargin/data/sample_rows.hpp"
-#include "maxmargin/linear/coordinate_schedule.hpp"
+#include "maxmargin/linear/descent/coordinate_schedule.hpp"
 #include "maxmargin/linear/linear_problem.hpp"
 #include "maxmargin/linear/stagnation.hpp"
 #include "maxmargin/optim/time_limit.hpp"
