@@ -9,21 +9,22 @@ are first used.
 from typing import TYPE_CHECKING
 
 from maxmargin import kernels
-from maxmargin._certificate import Certificate, LinearCertificate
 from maxmargin._core import __version__
+from maxmargin._estimator.certificate import Certificate, LinearCertificate
+from maxmargin._estimator.former_modules import keep_names
 from maxmargin._threadpool import register_controller
 from maxmargin.config import show_config
 from maxmargin.exceptions import Cancelled, ConvergenceWarning, NotFittedError
-from maxmargin.kernel_perceptron import KernelPerceptron
-from maxmargin.linear import LinearSVC
-from maxmargin.linear_cv import LinearSVCCV
-from maxmargin.linear_regression import LinearSVR
-from maxmargin.one_class import OneClassSVM
+from maxmargin.linear.classification import LinearSVC
+from maxmargin.linear.cv import LinearSVCCV
+from maxmargin.linear.regression import LinearSVR
+from maxmargin.online.kernel_perceptron import KernelPerceptron
+from maxmargin.online.perceptron import Perceptron
+from maxmargin.online.sgd import SGDClassifier
 from maxmargin.patch import patch_sklearn, sklearn_patched, unpatch_sklearn
-from maxmargin.perceptron import Perceptron
-from maxmargin.regression import SVR, NuSVR
-from maxmargin.sgd import SGDClassifier
-from maxmargin.svm import SVC, NuSVC
+from maxmargin.svm.classification import SVC, NuSVC
+from maxmargin.svm.one_class import OneClassSVM
+from maxmargin.svm.regression import SVR, NuSVR
 
 __all__ = [
     "SVC",
@@ -54,6 +55,7 @@ __all__ = [
     "unpatch_sklearn",
 ]
 
+keep_names()
 register_controller()
 
 if TYPE_CHECKING:

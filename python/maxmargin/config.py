@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from maxmargin import _core, _validation
+from maxmargin import _core, _input
 from maxmargin._threadpool import explain_threads
 
 __all__ = ["active_target", "describe", "show_config", "simd_targets", "thread_count"]
@@ -20,7 +20,7 @@ def active_target() -> str:
 
 def thread_count(n_jobs: int | None = None) -> int:
     """Return the number of threads that `n_jobs` gives; `describe` says why None gives so many."""
-    return _core.thread_count(_validation.check_n_jobs(n_jobs))
+    return _core.thread_count(_input.check_n_jobs(n_jobs))
 
 
 def describe() -> str:

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from maxmargin import _core
-from maxmargin._files import Path, Source, naming, read_bytes, replacing
-from maxmargin._kernel import KernelParams
-from maxmargin._kernel_machine import KernelMachine, model_of
-from maxmargin._kernel_model import TrainedMachine
-from maxmargin._sparse import CsrMatrix, Matrix, as_float, csr_of
-from maxmargin._validation import check_flag, check_integer
-from maxmargin._wording import shown
+from maxmargin._estimator.wording import shown
+from maxmargin._input import check_flag, check_integer
+from maxmargin._input.files import Path, Source, naming, read_bytes, replacing
+from maxmargin._input.sparse import CsrMatrix, Matrix, as_float, csr_of
+from maxmargin.kernels._parameter import KernelParams
+from maxmargin.svm._machine import KernelMachine, model_of
+from maxmargin.svm._model import TrainedMachine
 
 __all__ = ["load_model", "load_svmlight", "save_model", "save_svmlight"]
 
@@ -320,9 +320,9 @@ def load_model(
 
 def _estimator_types() -> dict[str, type[KernelMachine]]:
     """Return the estimators by the names of their formulations in LIBSVM's files."""
-    from maxmargin.one_class import OneClassSVM
-    from maxmargin.regression import SVR, NuSVR
-    from maxmargin.svm import SVC, NuSVC
+    from maxmargin.svm.classification import SVC, NuSVC
+    from maxmargin.svm.one_class import OneClassSVM
+    from maxmargin.svm.regression import SVR, NuSVR
 
     return {kind._svm_type: kind for kind in (SVC, NuSVC, SVR, NuSVR, OneClassSVM)}
 

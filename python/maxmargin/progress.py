@@ -11,8 +11,8 @@ from typing import Any, TextIO, TypeVar
 import numpy as np
 
 from maxmargin import _core
-from maxmargin._certificate import Certificate, LinearCertificate
-from maxmargin._validation import Callback
+from maxmargin._estimator.certificate import Certificate, LinearCertificate
+from maxmargin._input import Callback
 
 __all__ = ["ProgressLine"]
 

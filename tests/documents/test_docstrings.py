@@ -9,7 +9,7 @@ import re
 import pytest
 
 import maxmargin
-from maxmargin._base import BaseEstimator
+from maxmargin._estimator.base import BaseEstimator
 
 ESTIMATORS = [
     estimator

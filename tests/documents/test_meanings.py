@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import maxmargin
-from maxmargin._base import BaseEstimator
+from maxmargin._estimator.base import BaseEstimator
 from support.repository import ROOT
 
 ESTIMATORS = [

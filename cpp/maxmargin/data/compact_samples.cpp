@@ -1,8 +1,8 @@
 #include "maxmargin/data/compact_samples.hpp"
 
 #include "maxmargin/base/parallel.hpp"
-#include "maxmargin/data/feature_order.hpp"
-#include "maxmargin/data/sparse_copy.hpp"
+#include "maxmargin/data/packed/feature_order.hpp"
+#include "maxmargin/data/packed/sparse_copy.hpp"
 
 #include <algorithm>
 #include <limits>

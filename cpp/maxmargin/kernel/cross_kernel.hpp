@@ -1,8 +1,8 @@
 #pragma once
 
 #include "maxmargin/base/control.hpp"
-#include "maxmargin/data/packed_csr.hpp"
-#include "maxmargin/data/packed_dense.hpp"
+#include "maxmargin/data/packed/packed_csr.hpp"
+#include "maxmargin/data/packed/packed_dense.hpp"
 #include "maxmargin/data/views.hpp"
 #include "maxmargin/kernel/kernel_params.hpp"
 #include "maxmargin/kernel/sample_factors.hpp"

@@ -1,11 +1,11 @@
 #include "maxmargin/kernel/packed_samples.hpp"
 
-#include "maxmargin/kernel/dense_kernel_rows.hpp"
 #include "maxmargin/kernel/kernel_function.hpp"
-#include "maxmargin/kernel/precomputed_kernel_rows.hpp"
+#include "maxmargin/kernel/rows/dense_kernel_rows.hpp"
+#include "maxmargin/kernel/rows/precomputed_kernel_rows.hpp"
+#include "maxmargin/kernel/rows/set_kernel_rows.hpp"
+#include "maxmargin/kernel/rows/sparse_kernel_rows.hpp"
 #include "maxmargin/kernel/sample_factors.hpp"
-#include "maxmargin/kernel/set_kernel_rows.hpp"
-#include "maxmargin/kernel/sparse_kernel_rows.hpp"
 #include "maxmargin/simd/dispatch.hpp"
 
 #include <cmath>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "maxmargin/data/feature_order.hpp"
+#include "maxmargin/data/packed/feature_order.hpp"
 #include "maxmargin/data/scaling.hpp"
 #include "maxmargin/data/views.hpp"
 #include "maxmargin/kernel/kernel_params.hpp"

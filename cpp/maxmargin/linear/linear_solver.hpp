@@ -3,7 +3,7 @@
 #include "maxmargin/base/control.hpp"
 #include "maxmargin/data/columns.hpp"
 #include "maxmargin/data/compact_samples.hpp"
-#include "maxmargin/data/sparse_copy.hpp"
+#include "maxmargin/data/packed/sparse_copy.hpp"
 #include "maxmargin/data/views.hpp"
 #include "maxmargin/linear/linear_problem.hpp"
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "maxmargin/base/aligned_buffer.hpp"
-#include "maxmargin/data/packed_dense.hpp"
+#include "maxmargin/data/packed/packed_dense.hpp"
 #include "maxmargin/data/views.hpp"
 #include "maxmargin/simd/kernel_table.hpp"
 

@@ -2,7 +2,7 @@
 
 #include "maxmargin/base/parallel.hpp"
 #include "maxmargin/base/random.hpp"
-#include "maxmargin/data/packed_dense.hpp"
+#include "maxmargin/data/packed/packed_dense.hpp"
 #include "maxmargin/simd/dispatch.hpp"
 
 #include <algorithm>

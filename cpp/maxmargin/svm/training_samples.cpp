@@ -1,7 +1,7 @@
 #include "maxmargin/svm/training_samples.hpp"
 
 #include "maxmargin/base/random.hpp"
-#include "maxmargin/kernel/stored_kernel_rows.hpp"
+#include "maxmargin/kernel/rows/stored_kernel_rows.hpp"
 #include "maxmargin/simd/dispatch.hpp"
 
 #include <algorithm>

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from maxmargin._sparse import Matrix, take_rows
+from maxmargin._input.sparse import Matrix, take_rows
 
 
 def glibc_rand() -> Iterator[int]:

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin import io
-from maxmargin._kernel_machine import KernelMachine, model_of
-from maxmargin._sparse import CsrMatrix, Matrix
-from maxmargin._wording import counted
+from maxmargin._estimator.wording import counted
+from maxmargin._input.sparse import CsrMatrix, Matrix
 from maxmargin.io import ZeroBased
+from maxmargin.svm._machine import KernelMachine, model_of
 
 
 def load_samples(

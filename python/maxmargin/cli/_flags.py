@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from maxmargin import _validation
+from maxmargin import _input
 
 
 @dataclass(frozen=True)
@@ -140,17 +140,17 @@ def _n_values(flag: Flag, rest: Sequence[str]) -> int:
 
 def real(**limits: float) -> Callable[[str, str], float]:
     """Return a converter to a finite number within the limits of `check_real`."""
-    return lambda name, word: _validation.check_real(name, _number(float, word), **limits)
+    return lambda name, word: _input.check_real(name, _number(float, word), **limits)
 
 
 def integer(at_least: int) -> Callable[[str, str], int]:
     """Return a converter to an integer that is at least that."""
-    return lambda name, word: _validation.check_integer(name, _number(int, word), at_least=at_least)
+    return lambda name, word: _input.check_integer(name, _number(int, word), at_least=at_least)
 
 
 def choice(*allowed: str) -> Callable[[str, str], int]:
     """Return a converter to the place of the word among those allowed."""
-    return lambda name, word: allowed.index(_validation.check_choice(name, word, allowed))
+    return lambda name, word: allowed.index(_input.check_choice(name, word, allowed))
 
 
 def on(name: str) -> bool:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin import config, plotting
-from maxmargin._files import check_writable, replacing
+from maxmargin._input.files import check_writable, replacing
 from maxmargin.cli._flags import Flag, FlagCommand, Given, integer, on, text
 from maxmargin.cli._reports import accuracy_of, convergence_warnings_on_stderr, errors_of, warn
 from maxmargin.cli._svm_options import SVM_FLAGS, Problem, check_flags

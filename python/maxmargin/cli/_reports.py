@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from maxmargin._wording import counted
+from maxmargin._estimator.wording import counted
 from maxmargin.exceptions import ConvergenceWarning
 
 

@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from maxmargin import _core, _validation, io
-from maxmargin._kernel_machine import KernelMachine, model_of
-from maxmargin._sparse import Matrix
+from maxmargin import _core, _input, io
+from maxmargin._input.sparse import Matrix
 from maxmargin.cli._cross_validation import folds_of, samples_of
 from maxmargin.cli._data import load_samples
 from maxmargin.cli._flags import Flag, Given, LabelFlag, choice, integer, on, real
 from maxmargin.cli._reports import warn
-from maxmargin.one_class import OneClassSVM
-from maxmargin.regression import SVR, NuSVR, RegressionMachine
-from maxmargin.svm import SVC, NuSVC
+from maxmargin.svm._machine import KernelMachine, model_of
+from maxmargin.svm.classification import SVC, NuSVC
+from maxmargin.svm.one_class import OneClassSVM
+from maxmargin.svm.regression import SVR, NuSVR, RegressionMachine
 
 # By the number of -s and of -t.
 _ESTIMATORS: tuple[type[KernelMachine], ...] = (SVC, NuSVC, OneClassSVM, SVR, NuSVR)
@@ -27,7 +27,7 @@ _NOISE_FOLDS = 5
 
 
 def _nu(name: str, word: str) -> float:
-    return _validation.check_nu(real()(name, word))
+    return _input.check_nu(real()(name, word))
 
 
 def _weight(name: str, label: str, weight: str) -> tuple[int, float]:

@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from maxmargin._files import check_writable, replacing
-from maxmargin._kernel_machine import KernelMachine, model_of
-from maxmargin._sparse import Matrix
+from maxmargin._input.files import check_writable, replacing
+from maxmargin._input.sparse import Matrix
 from maxmargin.cli._data import load_model_for, load_samples, widen, widened
 from maxmargin.cli._flags import Flag, FlagCommand, Given, choice, on
 from maxmargin.cli._reports import accuracy_of, errors_of
 from maxmargin.cli._svm_train import noise_model
-from maxmargin.regression import RegressionMachine
-from maxmargin.svm import PairwiseClassifier
+from maxmargin.svm._machine import KernelMachine, model_of
+from maxmargin.svm.classification import PairwiseClassifier
+from maxmargin.svm.regression import RegressionMachine
 
 
 def _run(given: Given) -> None:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from maxmargin._files import check_writable, replacing
-from maxmargin._sparse import CsrMatrix, take_rows
+from maxmargin._input.files import check_writable, replacing
+from maxmargin._input.sparse import CsrMatrix, take_rows
 from maxmargin.cli._data import load_samples
 from maxmargin.cli._flags import Flag, FlagCommand, Given, real, text
 from maxmargin.cli._reports import warn

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import numpy as np
 
-from maxmargin._files import check_writable
-from maxmargin._kernel_machine import KernelMachine, model_of
+from maxmargin._input.files import check_writable
 from maxmargin.cli._flags import FlagCommand, Given
 from maxmargin.cli._reports import accuracy_of, convergence_warnings_on_stderr, errors_of
 from maxmargin.cli._svm_options import SVM_FLAGS, Problem, check_flags, save
-from maxmargin.one_class import OneClassSVM
-from maxmargin.regression import NuSVR, RegressionMachine
-from maxmargin.svm import SVC, NuSVC, PairwiseClassifier
+from maxmargin.svm._machine import KernelMachine, model_of
+from maxmargin.svm.classification import SVC, NuSVC, PairwiseClassifier
+from maxmargin.svm.one_class import OneClassSVM
+from maxmargin.svm.regression import NuSVR, RegressionMachine
 
 # How near a coefficient that was divided by the margin may be to a bound that was, to count as it.
 _ROUNDING = 1e-12

@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin import _validation, config, io
-from maxmargin._files import check_writable, replacing
-from maxmargin._kernel import KERNELS
-from maxmargin._wording import counted
+from maxmargin import _input, config, io
+from maxmargin._estimator.wording import counted
+from maxmargin._input.files import check_writable, replacing
 from maxmargin.cli._data import load_model_for, load_samples, shape_of, widen, widened
 from maxmargin.cli._reports import convergence_warnings_on_stderr
+from maxmargin.kernels._parameter import KERNELS
 from maxmargin.progress import ProgressLine
-from maxmargin.svm import SVC
+from maxmargin.svm.classification import SVC
 
 
 def add_commands(commands: Any) -> None:
@@ -102,7 +102,7 @@ def _checked(parameter: str) -> Callable[[str], Any]:
         value = _number(text)
         with _as_usage_error():
             if parameter == "kernel":
-                return _validation.check_choice(parameter, text, KERNELS)
+                return _input.check_choice(parameter, text, KERNELS)
             SVC().set_params(**{parameter: value})._check_parameters()
         return value
 
@@ -124,7 +124,7 @@ def _class_weight(text: str) -> tuple[float, float] | str:
     with _as_usage_error():
         if isinstance(label, str) or isinstance(weight, str):
             raise ValueError(f"must be LABEL:WEIGHT (two numbers) or balanced, got {text!r}")
-        return float(label), _validation.check_class_factor(label, weight)
+        return float(label), _input.check_class_factor(label, weight)
 
 
 @contextlib.contextmanager

@@ -5,7 +5,7 @@ and a fitted search, whose `best_estimator_` is meant. `X` is then what the pipe
 earlier steps transform it, and margins, widths and distances are those of the transformed samples.
 """
 
-from maxmargin._certificate import Certificate
+from maxmargin._estimator.certificate import Certificate
 from maxmargin.diagnostics._leave_one_out import (
     leave_one_out_bound,
     leave_one_out_margins,

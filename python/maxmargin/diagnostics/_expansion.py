@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from maxmargin._kernel import KernelParams, kernel_block
-from maxmargin._sparse import Matrix, take_rows
+from maxmargin._input.sparse import Matrix, take_rows
+from maxmargin.kernels._parameter import KernelParams, kernel_block
 
 BLOCK_ELEMENTS = 1 << 22
 

@@ -14,16 +14,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from maxmargin import _validation
-from maxmargin._kernel import KernelParams, kernel_block
-from maxmargin._kernel_machine import model_of
-from maxmargin._pipelines import unwrapped
-from maxmargin._sparse import CsrMatrix, Matrix, take_rows
+from maxmargin import _input
+from maxmargin._estimator.pipelines import unwrapped
+from maxmargin._input.sparse import CsrMatrix, Matrix, take_rows
 from maxmargin.diagnostics._expansion import BLOCK_ELEMENTS
 from maxmargin.diagnostics._margins import functional_margin
 from maxmargin.diagnostics._supported import has_squared_hinge, require
-from maxmargin.one_class import OneClassSVM
-from maxmargin.svm import SVC, NuSVC
+from maxmargin.kernels._parameter import KernelParams, kernel_block
+from maxmargin.svm._machine import model_of
+from maxmargin.svm.classification import SVC, NuSVC
+from maxmargin.svm.one_class import OneClassSVM
 
 # Below this share of the mean squared distance from the centre, spans are rounding; so are
 # differences from a bound below this share of it.
@@ -201,9 +201,9 @@ def _checked_fit(model: Any, X: Any, y: Any, caller: str) -> tuple[Any, _Fit]:
         raise ValueError("the bound needs the samples that the estimator was fitted on")
     alpha = np.zeros(len(margins))
     alpha[estimator.support_] = np.abs(estimator.dual_coef_[0])
-    labels = _validation.column_of_labels(y, len(margins), caller)
+    labels = _input.column_of_labels(y, len(margins), caller)
     signs = np.where(labels == estimator.classes_[1], 1.0, -1.0)
-    return estimator, _Fit(_validation.check_matrix(X, caller), signs, margins, alpha)
+    return estimator, _Fit(_input.check_matrix(X, caller), signs, margins, alpha)
 
 
 def _penalty_of(estimator: SVC | NuSVC) -> float:
@@ -211,9 +211,9 @@ def _penalty_of(estimator: SVC | NuSVC) -> float:
 
 
 def _upper_bounds(estimator: Any, fit: _Fit, sample_weight: Any) -> NDArray[np.float64]:
-    weight = _validation.check_sample_weight(sample_weight, len(fit.signs))
+    weight = _input.check_sample_weight(sample_weight, len(fit.signs))
     codes = (fit.signs > 0.0).astype(np.int64)
-    upper = _validation.upper_bounds(
+    upper = _input.upper_bounds(
         _penalty_of(estimator), estimator.class_weight_, codes, weight, estimator.classes_
     )
     beyond = np.flatnonzero(fit.alpha > upper * (1.0 + _BEYOND))

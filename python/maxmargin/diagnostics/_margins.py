@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from maxmargin import _validation
-from maxmargin._base import BaseEstimator, Classifier, Regressor
-from maxmargin._kernel_machine import KernelMachine, model_of
-from maxmargin._pipelines import unwrapped
-from maxmargin._sparse import CsrMatrix, Matrix, product
-from maxmargin._wording import shown
+from maxmargin import _input
+from maxmargin._estimator.base import BaseEstimator, Classifier, Regressor
+from maxmargin._estimator.pipelines import unwrapped
+from maxmargin._estimator.wording import shown
+from maxmargin._input.sparse import CsrMatrix, Matrix, product
 from maxmargin.diagnostics._expansion import expansion
 from maxmargin.diagnostics._supported import is_estimator, require
-from maxmargin.linear_regression import LinearSVR
-from maxmargin.one_class import OneClassSVM
-from maxmargin.regression import NuSVR
+from maxmargin.linear.regression import LinearSVR
+from maxmargin.svm._machine import KernelMachine, model_of
+from maxmargin.svm.one_class import OneClassSVM
+from maxmargin.svm.regression import NuSVR
 
 _CLASSIFIER = "a fitted classifier of two classes"
 
@@ -67,9 +67,9 @@ def _functional_margin(
             y, separator.classes_, len(values), caller
         )
         return margins
-    matrix = _validation.check_matrix(X, caller)
+    matrix = _input.check_matrix(X, caller)
     w, offset = _separator(separator, b, matrix.shape[1], caller)
-    codes, classes = _validation.check_labels(y, matrix.shape[0], caller)
+    codes, classes = _input.check_labels(y, matrix.shape[0], caller)
     _require_two(classes)
     signs = 2.0 * codes - 1.0
     return signs * (product(matrix, w[:, np.newaxis])[:, 0] + offset)
@@ -150,7 +150,7 @@ def slacks(estimator: Any, X: Any, y: Any = None) -> NDArray[np.float64]:
         return np.maximum(0.0, -estimator.decision_function(X))
     if isinstance(estimator, Regressor):
         values = estimator.predict(X)
-        targets = _validation.check_targets(y, len(values), "slacks")
+        targets = _input.check_targets(y, len(values), "slacks")
         return np.maximum(0.0, np.abs(targets - values) - _epsilon_of(estimator))
     return np.maximum(0.0, 1.0 - _functional_margin(estimator, X, y, 0.0, "slacks"))
 
@@ -179,7 +179,7 @@ def mistake_bound(w: Any, X: Any, y: Any, *, b: float = 0.0) -> float:
     .. [1] A. B. J. Novikoff, "On convergence proofs on perceptrons", Symposium on the Mathematical
        Theory of Automata (1962), Theorem 1.
     """
-    matrix = _validation.check_matrix(X, "mistake_bound")
+    matrix = _input.check_matrix(X, "mistake_bound")
     w, b = _separator(w, b, matrix.shape[1], "mistake_bound")
     least = float(functional_margin(w, matrix, y, b=b).min())
     if least <= 0.0:
@@ -251,11 +251,11 @@ def _separator(w: Any, b: Any, n_features: int, caller: str) -> tuple[NDArray[np
             f"w must hold {n_features} finite numbers, one for each feature, got an array of shape "
             f"{weights.shape}"
         )
-    return weights, _validation.check_real("b", b)
+    return weights, _input.check_real("b", b)
 
 
 def _signs_for(y: Any, classes: NDArray[Any], n_samples: int, caller: str) -> NDArray[np.float64]:
-    labels = _validation.column_of_labels(y, n_samples, caller)
+    labels = _input.column_of_labels(y, n_samples, caller)
     unknown = ~np.isin(labels, classes)
     if unknown.any():
         raise ValueError(

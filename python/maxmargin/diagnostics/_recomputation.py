@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from maxmargin import _validation
-from maxmargin._certificate import Certificate, together
-from maxmargin._kernel_machine import model_of
-from maxmargin._kernel_model import TrainedMachine
-from maxmargin._pipelines import unwrapped
-from maxmargin._sparse import Matrix, take_rows
+from maxmargin import _input
+from maxmargin._estimator.certificate import Certificate, together
+from maxmargin._estimator.pipelines import unwrapped
+from maxmargin._input.sparse import Matrix, take_rows
 from maxmargin.diagnostics._expansion import expansion
 from maxmargin.diagnostics._supported import has_squared_hinge, require
-from maxmargin.one_class import OneClassSVM
-from maxmargin.regression import SVR, NuSVR
-from maxmargin.svm import SVC, NuSVC
+from maxmargin.svm._machine import model_of
+from maxmargin.svm._model import TrainedMachine
+from maxmargin.svm.classification import SVC, NuSVC
+from maxmargin.svm.one_class import OneClassSVM
+from maxmargin.svm.regression import SVR, NuSVR
 
 
 def certificate(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Certificate:
@@ -56,12 +56,12 @@ def certificate(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None
         raise ValueError("the certificate of a precomputed kernel cannot be recomputed from X")
     if not hasattr(estimator, "support_"):
         raise ValueError("a model from a file does not hold which rows are its support vectors")
-    matrix = _validation.check_matrix(before.transform(X), "certificate")
+    matrix = _input.check_matrix(before.transform(X), "certificate")
     if matrix.shape != estimator.shape_fit_:
         raise ValueError(
             f"X has shape {matrix.shape}, but the estimator was fitted on {estimator.shape_fit_}"
         )
-    weight = _validation.check_sample_weight(sample_weight, matrix.shape[0])
+    weight = _input.check_sample_weight(sample_weight, matrix.shape[0])
     of_type = _of_single_machine if model.classes is None else _of_classifier
     return of_type(estimator, model, matrix, y, weight)
 
@@ -69,7 +69,7 @@ def certificate(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None
 def _of_classifier(
     estimator: Any, model: TrainedMachine, matrix: Matrix, y: Any, weight: NDArray[np.float64]
 ) -> Certificate:
-    codes, classes = _validation.check_labels(y, matrix.shape[0], "certificate")
+    codes, classes = _input.check_labels(y, matrix.shape[0], "certificate")
     if not np.array_equal(classes, estimator.classes_):
         raise ValueError(
             f"y has the classes {classes.tolist()}, but the estimator was fitted on "
@@ -77,7 +77,7 @@ def _of_classifier(
         )
     is_nu = model.core.type == "nu_svc"
     C = 1.0 if is_nu else estimator.C
-    upper = _validation.upper_bounds(C, estimator.class_weight_, codes, weight, classes)
+    upper = _input.upper_bounds(C, estimator.class_weight_, codes, weight, classes)
 
     machines = []
     recorded = estimator.certificate_.machines or (estimator.certificate_,)
@@ -205,8 +205,8 @@ def _of_single_machine(
         violation = _interval(-f, beta, np.zeros(len(beta)), weight)
         tol = estimator.tol * min(1.0, s)
         return _replaced(estimator.certificate_, half_norm, primal, violation, tol)
-    z = _validation.check_targets(y, matrix.shape[0], "certificate")
-    upper = _validation.weighted_bounds(estimator.C, weight)
+    z = _input.check_targets(y, matrix.shape[0], "certificate")
+    upper = _input.weighted_bounds(estimator.C, weight)
     has_nu = model.core.type == "nu_svr"
     epsilon = estimator.epsilon_ if has_nu else estimator.epsilon
     primal = half_norm + float(upper @ np.maximum(0.0, np.abs(z - f + rho) - epsilon))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from maxmargin._base import BaseEstimator
+from maxmargin._estimator.base import BaseEstimator
 
 
 def require(

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from maxmargin import _validation
-from maxmargin._kernel import KernelParams, core_values, for_function
-from maxmargin._nested_params import changed_params, with_nested
-from maxmargin._sparse import Matrix, take_rows
-from maxmargin._validation import is_real
-from maxmargin._wording import shown
+from maxmargin import _input
+from maxmargin._estimator.nested_params import changed_params, with_nested
+from maxmargin._estimator.wording import shown
+from maxmargin._input import is_real
+from maxmargin._input.sparse import Matrix, take_rows
+from maxmargin.kernels._parameter import KernelParams, core_values, for_function
 from maxmargin.kernels._steps import Steps, is_known, joined, scaled, weighed
 
 
@@ -57,7 +57,7 @@ class Kernel:
         return self._values(*self._samples(A, B))
 
     def _samples(self, A: Any, B: Any) -> tuple[Matrix, Matrix]:
-        first, second = (_validation.check_matrix(X, "A kernel") for X in (A, B))
+        first, second = (_input.check_matrix(X, "A kernel") for X in (A, B))
         if first.shape[1] != second.shape[1]:
             raise ValueError(
                 f"A and B must have as many features, got {first.shape[1]} and {second.shape[1]}"
@@ -66,7 +66,7 @@ class Kernel:
 
     def diagonal(self, A: Any) -> NDArray[np.float64]:
         """Return the value of every row of A with itself, shape (len(A),)."""
-        return self._diagonal(_validation.check_matrix(A, "A kernel"))
+        return self._diagonal(_input.check_matrix(A, "A kernel"))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name; with `deep`, those of the parts as well."""
@@ -175,7 +175,7 @@ class Constant(Kernel):
     _parameters = ("value",)
 
     def __init__(self, value: float) -> None:
-        self.value = _validation.check_real("value", value, at_least=0)
+        self.value = _input.check_real("value", value, at_least=0)
 
     def __repr__(self) -> str:
         return repr(self.value)
@@ -249,7 +249,7 @@ class _Scaled(Kernel):
     _parameters = ("factor", "kernel")
 
     def __init__(self, factor: float, kernel: Kernel) -> None:
-        self.factor = _validation.check_real("the factor of a kernel", factor, at_least=0)
+        self.factor = _input.check_real("the factor of a kernel", factor, at_least=0)
         self.kernel = _check_part("kernel", kernel)
 
     def __repr__(self) -> str:

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from maxmargin import _validation
-from maxmargin._kernel import KernelParams, row_sums
-from maxmargin._sparse import CsrMatrix, Matrix
-from maxmargin._wording import shown
+from maxmargin import _input
+from maxmargin._estimator.wording import shown
+from maxmargin._input.sparse import CsrMatrix, Matrix
 from maxmargin.kernels._base import Kernel
+from maxmargin.kernels._parameter import KernelParams, row_sums
 from maxmargin.kernels._products import Linear, Polynomial, PowerSum
 from maxmargin.kernels._steps import Steps
 
@@ -69,7 +69,7 @@ class Laplacian(_FeaturewiseKernel):
     _parameters = ("gamma",)
 
     def __init__(self, gamma: float = 1.0) -> None:
-        self.gamma = _validation.check_real("gamma", gamma, above=0)
+        self.gamma = _input.check_real("gamma", gamma, above=0)
 
     def _core_params(self) -> KernelParams:
         return KernelParams("laplacian", self.gamma, function=self)
@@ -101,7 +101,7 @@ class ChiSquared(_FeaturewiseKernel):
     _parameters = ("gamma",)
 
     def __init__(self, gamma: float = 1.0) -> None:
-        self.gamma = _validation.check_real("gamma", gamma, above=0)
+        self.gamma = _input.check_real("gamma", gamma, above=0)
 
     def _core_params(self) -> KernelParams:
         return KernelParams("chi_squared", self.gamma, function=self)
@@ -154,7 +154,7 @@ def feature_map(kernel: Kernel, X: Any) -> NDArray[np.float64]:
     ValueError
         If X is not valid, coef0 is negative, or there are more than a million monomials.
     """
-    samples = _dense_float64(_validation.check_matrix(X, "feature_map"))
+    samples = _dense_float64(_input.check_matrix(X, "feature_map"))
     if isinstance(kernel, Linear):
         return samples.copy()
     if not isinstance(kernel, (Polynomial, PowerSum)):

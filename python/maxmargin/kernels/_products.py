@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from maxmargin import _validation
-from maxmargin._kernel import KernelParams, kernel_block, squared_norms
-from maxmargin._sparse import Matrix
+from maxmargin import _input
+from maxmargin._input.sparse import Matrix
 from maxmargin.kernels._base import Kernel
+from maxmargin.kernels._parameter import KernelParams, kernel_block, squared_norms
 from maxmargin.kernels._steps import Steps
 
 
@@ -57,9 +57,9 @@ class Polynomial(_CoreKernel):
     _parameters = ("degree", "gamma", "coef0")
 
     def __init__(self, degree: int = 3, gamma: float = 1.0, coef0: float = 0.0) -> None:
-        self.degree = _validation.check_integer("degree", degree, at_least=0)
-        self.gamma = _validation.check_real("gamma", gamma, above=0)
-        self.coef0 = _validation.check_real("coef0", coef0)
+        self.degree = _input.check_integer("degree", degree, at_least=0)
+        self.gamma = _input.check_real("gamma", gamma, above=0)
+        self.coef0 = _input.check_real("coef0", coef0)
 
     def _core_params(self) -> KernelParams:
         return KernelParams("poly", self.gamma, self.coef0, self.degree)
@@ -82,8 +82,8 @@ class Sigmoid(_CoreKernel):
     _parameters = ("gamma", "coef0")
 
     def __init__(self, gamma: float = 1.0, coef0: float = 0.0) -> None:
-        self.gamma = _validation.check_real("gamma", gamma, above=0)
-        self.coef0 = _validation.check_real("coef0", coef0)
+        self.gamma = _input.check_real("gamma", gamma, above=0)
+        self.coef0 = _input.check_real("coef0", coef0)
 
     def _core_params(self) -> KernelParams:
         return KernelParams("sigmoid", self.gamma, self.coef0)
@@ -104,7 +104,7 @@ class RBF(_CoreKernel):
     _parameters = ("gamma",)
 
     def __init__(self, gamma: float = 1.0) -> None:
-        self.gamma = _validation.check_real("gamma", gamma, above=0)
+        self.gamma = _input.check_real("gamma", gamma, above=0)
 
     def _core_params(self) -> KernelParams:
         return KernelParams("rbf", self.gamma)
@@ -125,7 +125,7 @@ class PowerSum(Kernel):
     _parameters = ("degree",)
 
     def __init__(self, degree: int = 3) -> None:
-        self.degree = _validation.check_integer("degree", degree, at_least=1, at_most=1000)
+        self.degree = _input.check_integer("degree", degree, at_least=1, at_most=1000)
 
     def _core_steps(self) -> Steps:
         return [(KernelParams("power_sum", degree=self.degree), 1.0)]

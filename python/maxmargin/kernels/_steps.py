@@ -8,8 +8,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from maxmargin._kernel import Factors, KernelParams
-from maxmargin._sparse import Matrix
+from maxmargin._input.sparse import Matrix
+from maxmargin.kernels._parameter import Factors, KernelParams
 
 # (KernelParams, weight), "+", "*" and Factors.
 Steps: TypeAlias = list[tuple[KernelParams, float] | str | Factors]

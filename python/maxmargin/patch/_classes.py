@@ -14,11 +14,11 @@ from sklearn import linear_model, svm
 
 import maxmargin
 from maxmargin import _core
-from maxmargin._certificate import Certificate
-from maxmargin._kernel_model import TrainedMachine
-from maxmargin._sparse import CsrMatrix, Matrix
+from maxmargin._estimator.certificate import Certificate
+from maxmargin._input.sparse import CsrMatrix, Matrix
 from maxmargin.exceptions import warn_caller
 from maxmargin.patch._fall_through import FallsThrough
+from maxmargin.svm._model import TrainedMachine
 
 
 class _KernelMachine(FallsThrough):

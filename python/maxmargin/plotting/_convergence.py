@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from maxmargin import _validation
-from maxmargin._certificate import Certificate, LinearCertificate
+from maxmargin import _input
+from maxmargin._estimator.certificate import Certificate, LinearCertificate
 from maxmargin.plotting._style import BLUE, INK, ORANGE, frame, new_axes
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def plot_convergence(
     >>> ax = plot_convergence(reports, [model.certificate_], tol=model.tol)  # doctest: +SKIP
     """
     if tol is not None:
-        tol = _validation.check_real("tol", tol, above=0)
+        tol = _input.check_real("tol", tol, above=0)
     states = [dict(report) for report in reports] + [_state_of(mine) for mine in certificates]
     violation, gap = (_points(states, key) for key in ("kkt_violation", "relative_gap"))
     if not violation and not gap:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from maxmargin import _validation
-from maxmargin._pipelines import Steps, unwrapped
-from maxmargin._sparse import CsrMatrix, take_rows
+from maxmargin import _input
+from maxmargin._estimator.pipelines import Steps, unwrapped
+from maxmargin._input.sparse import CsrMatrix, take_rows
 from maxmargin.plotting._style import (
     INK,
     colour_of,
@@ -94,11 +94,11 @@ def plot_decision_regions(
     >>> ax = plot_decision_regions(SVC(kernel="linear").fit(X, y), X, y)  # doctest: +SKIP
     """
     samples = check_plane(X)
-    resolution = _validation.check_integer("resolution", resolution, at_least=2, at_most=10_000)
+    resolution = _input.check_integer("resolution", resolution, at_least=2, at_most=10_000)
     machine, before = unwrapped(estimator)
     classes, names = _classes_of(machine, estimator, X)
     labels = estimator.predict(X) if y is None else y
-    codes = _validation.check_known_labels(labels, len(samples), "The picture", classes)
+    codes = _input.check_known_labels(labels, len(samples), "The picture", classes)
     if margins is None:
         margins = hasattr(machine, "certificate_")
     ax = new_axes(ax)
@@ -125,7 +125,7 @@ def plot_decision_regions(
 
 def check_plane(X: Any) -> NDArray[Any]:
     """Return the samples as an array of two columns."""
-    matrix = _validation.check_matrix(X, "The picture")
+    matrix = _input.check_matrix(X, "The picture")
     if isinstance(matrix, CsrMatrix):
         raise ValueError("X must be dense to be drawn")
     if matrix.shape[1] != 2:
@@ -191,8 +191,8 @@ def _support_vectors(
     support = getattr(machine, "support_", None)
     if support is None or support.max() >= len(samples) or not before.keep_samples():
         return None
-    given = take_rows(_validation.check_matrix(before.transform(X), "The picture"), support)
-    fitted = _validation.check_matrix(vectors, "The picture")
+    given = take_rows(_input.check_matrix(before.transform(X), "The picture"), support)
+    fitted = _input.check_matrix(vectors, "The picture")
     a, b = (m.to_dense() if isinstance(m, CsrMatrix) else m for m in (given, fitted))
     # `fit_transform` and `transform` may round otherwise.
     is_same = a.shape == b.shape and np.allclose(a, b, rtol=0.0, atol=1e-4 * np.abs(b).max())

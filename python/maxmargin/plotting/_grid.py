@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from maxmargin import _validation
+from maxmargin import _input
 from maxmargin.plotting._style import new_axes, require_matplotlib
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def plot_grid(
     from matplotlib.colors import BoundaryNorm
     from matplotlib.ticker import MaxNLocator
 
-    C, gamma, values = _validation.check_scores_of_grid(C, gamma, scores)
+    C, gamma, values = _input.check_scores_of_grid(C, gamma, scores)
     x, y = np.log2(C), np.log2(gamma)
     ax = new_axes(ax)
     masked = np.ma.masked_invalid(values.T)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxmargin import _validation
+from maxmargin import _input
 from maxmargin.plotting._style import INK, new_axes
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def plot_kernel_matrix(kernel: Any, X: Any, y: Any, *, ax: Axes | None = None) -
         raise ValueError(
             f"the kernel values must form a square matrix of finite numbers, got {values.shape}"
         )
-    codes, classes = _validation.check_labels(y, len(values), "The picture")
+    codes, classes = _input.check_labels(y, len(values), "The picture")
     order = np.argsort(codes, kind="stable")
     counts = np.bincount(codes, minlength=len(classes))
     ends = np.cumsum(counts)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxmargin import _validation
-from maxmargin._pipelines import unwrapped
-from maxmargin._wording import counted
+from maxmargin import _input
+from maxmargin._estimator.pipelines import unwrapped
+from maxmargin._estimator.wording import counted
 from maxmargin.exceptions import ConvergenceWarning
 from maxmargin.plotting._decision_regions import check_plane
 from maxmargin.plotting._style import (
@@ -124,7 +124,7 @@ def plot_passes(
         If matplotlib is not installed.
     """
     samples = check_plane(X)
-    n_lines = _validation.check_integer("n_lines", n_lines, at_least=1)
+    n_lines = _input.check_integer("n_lines", n_lines, at_least=1)
     estimator, before = unwrapped(estimator)
     if not hasattr(estimator, "mistakes_per_pass_") or len(estimator.classes_) != 2:
         raise ValueError(f"estimator must be a fitted perceptron of two classes, got {estimator!r}")
@@ -133,7 +133,7 @@ def plot_passes(
         raise ValueError(
             f"random_state must be None or a number for the passes to be repeated, got {seed!r}"
         )
-    codes = _validation.check_known_labels(y, len(samples), "The picture", estimator.classes_)
+    codes = _input.check_known_labels(y, len(samples), "The picture", estimator.classes_)
     transformed = before.transform(X)
     ax = new_axes(ax)
     from matplotlib import colormaps

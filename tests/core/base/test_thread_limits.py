@@ -26,8 +26,7 @@ def test_variables(environment: Mapping[str, str], expected: int) -> None:
     limits = _core.CpuLimits()
     machine = min(limits.in_mask, -int(-limits.quota // 1)) if limits.quota else limits.in_mask
     count, n_jobs = run(
-        "from maxmargin._validation import check_n_jobs\n"
-        "print(_core.thread_count(), check_n_jobs(-2))",
+        "from maxmargin._input import check_n_jobs\nprint(_core.thread_count(), check_n_jobs(-2))",
         environment,
     ).split()
     assert int(count) == (expected or machine)

@@ -10,7 +10,6 @@ import pytest
 import scipy.sparse as sp
 
 from maxmargin import SVC, SVR, KernelPerceptron, NuSVC, NuSVR, OneClassSVM, diagnostics, io
-from maxmargin._kernel import KernelParams
 from maxmargin.kernels import (
     RBF,
     ChiSquared,
@@ -21,6 +20,7 @@ from maxmargin.kernels import (
     PowerSum,
     Sigmoid,
 )
+from maxmargin.kernels._parameter import KernelParams
 from oracles.problems import rng, two_classes
 
 

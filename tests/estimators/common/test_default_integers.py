@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from maxmargin import SVC, KernelPerceptron, LinearSVC, LinearSVCCV, NuSVC, SGDClassifier
-from maxmargin._validation import check_labels
+from maxmargin._input import check_labels
 from maxmargin.patch import _classes
 from oracles.problems import rng
 

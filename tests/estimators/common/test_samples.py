@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maxmargin import SVC
-from maxmargin._sparse import CsrMatrix, product, take_rows, weighted_row_sum
-from maxmargin._validation import check_matrix, gamma_of
+from maxmargin._input import check_matrix, gamma_of
+from maxmargin._input.sparse import CsrMatrix, product, take_rows, weighted_row_sum
 from oracles.problems import rng
 
 X = rng(0).normal(size=(30, 3))
@@ -261,7 +261,7 @@ def test_canonical_form_of_any_entries(case):
 
 @pytest.mark.parametrize("n_columns", [1, 3])
 def test_products_and_rows(n_columns, monkeypatch):
-    monkeypatch.setattr("maxmargin._sparse._BLOCK_ELEMENTS", 7)  # many blocks
+    monkeypatch.setattr("maxmargin._input.sparse._BLOCK_ELEMENTS", 7)  # many blocks
     dense, split = unsorted_with_duplicates()
     matrix, W = check_matrix(split, "SVC"), rng(1).normal(size=(8, n_columns))
     weights, rows = rng(3).normal(size=20), np.array([3, 5, 5, 0, 19])

@@ -29,7 +29,7 @@ from maxmargin import (
     __version__,
     kernels,
 )
-from maxmargin._sparse import CsrMatrix
+from maxmargin._input.sparse import CsrMatrix
 from oracles.problems import rng
 
 FEATURES = 4

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from maxmargin import SVC
-from maxmargin._validation import check_labels, check_matrix, gamma_of
+from maxmargin._input import check_labels, check_matrix, gamma_of
 from maxmargin.exceptions import DataConversionWarning
 from oracles.problems import rng
 

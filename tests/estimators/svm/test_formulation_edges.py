@@ -9,15 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from maxmargin import (
-    SVC,
-    SVR,
-    ConvergenceWarning,
-    NuSVC,
-    NuSVR,
-    OneClassSVM,
-    diagnostics,
-)
+from maxmargin import SVC, SVR, ConvergenceWarning, NuSVC, NuSVR, OneClassSVM, diagnostics
 from oracles.problems import rng, two_classes
 from oracles.svm import beta_of, primal_objective
 

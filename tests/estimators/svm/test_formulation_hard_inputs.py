@@ -10,13 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from maxmargin import (
-    SVR,
-    ConvergenceWarning,
-    NuSVC,
-    NuSVR,
-    OneClassSVM,
-)
+from maxmargin import SVR, ConvergenceWarning, NuSVC, NuSVR, OneClassSVM
 from oracles.formulations import MAKE, data, values_of
 from oracles.problems import conflicting_duplicates, two_classes
 from oracles.svm import kernel

@@ -12,8 +12,8 @@ from libsvm import svmutil
 from scipy.optimize import minimize
 
 from maxmargin import SVC, NuSVC, _core
-from maxmargin._probability import fit_sigmoid, folds
 from maxmargin.io import load_model, save_model
+from maxmargin.svm._probability import fit_sigmoid, folds
 from oracles.problems import rng, two_classes
 
 

@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from maxmargin import SVC, SVR, NotFittedError, NuSVC, NuSVR, OneClassSVM, _core, kernels
-from maxmargin._files import replacing
+from maxmargin._input.files import replacing
 from maxmargin.io import load_model, save_model
 from oracles.libsvm_models import (
     KERNELS,

@@ -1,0 +1,188 @@
+#include "maxmargin/data/packed/packed_csr.hpp"
+
+#include "maxmargin/base/parallel.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace maxmargin {
+namespace {
+
+constexpr double kWorkOfElement = 4.0; // multiplications that packing one takes as long as
+
+} // namespace
+
+template <Real T>
+PackedCsr<T>::PackedCsr(const MatrixView& X, std::span<const index_t> rows, const Scaling& scaling,
+                        simd::Pairing pairing, const FeatureOrder& order,
+                        const simd::RealTable<T>& table, int threads)
+    : pairing_(pairing), n_head_(order.n_head()) {
+  const auto n = static_cast<index_t>(rows.size());
+  const double share = static_cast<double>(n) / std::max(1.0, static_cast<double>(n_rows(X)));
+  threads = thread_count_for(threads, kWorkOfElement * share * static_cast<double>(n_stored(X)));
+  if (threads == 1) {
+    append(X, rows, scaling, order, table);
+    return;
+  }
+  std::vector<PackedCsr> parts(static_cast<std::size_t>(threads));
+  parallel_for(threads, threads, [&](index_t p, int) {
+    const index_t begin = p * n / threads, end = (p + 1) * n / threads;
+    parts[p] = PackedCsr(X, rows.subspan(begin, end - begin), scaling, pairing, order, table, 1);
+  });
+  for (PackedCsr& part : parts) append(std::exchange(part, {}));
+}
+
+template <Real T>
+void PackedCsr<T>::append(const MatrixView& X, std::span<const index_t> rows,
+                          const Scaling& scaling, const FeatureOrder& order,
+                          const simd::RealTable<T>& table) {
+  half_norms_.reserve(rows.size());
+  std::visit(
+      [&](const auto& view) {
+        for (std::size_t r = 0; r < rows.size(); ++r) {
+          for_each_feature<T>(view, rows[r], scaling, [&](index_t k, T x) {
+            if (x == T(0)) return;
+            const std::int32_t feature = order(k);
+            (feature < order.n_head() ? head_ : tail_).push_back(feature, x);
+          });
+          head_.end_row();
+          tail_.end_row();
+          const auto i = static_cast<index_t>(r);
+          half_norms_.push_back(table.sparse_half_norm(pairing_, head_.row_values(i),
+                                                       head_.row_size(i), tail_.row_values(i),
+                                                       tail_.row_size(i)));
+        }
+      },
+      X);
+}
+
+template <Real T> void PackedCsr<T>::append(const PackedCsr& further) {
+  head_.append(further.head_);
+  tail_.append(further.tail_);
+  half_norms_.insert(half_norms_.end(), further.half_norms_.begin(), further.half_norms_.end());
+}
+
+template <Real T>
+void PackedCsr<T>::describe(std::span<const index_t> rows, simd::SparseBlock<T>& block) const {
+  block.values = head_.values.data();
+  block.indices = head_.indices.data();
+  block.indptr = head_.indptr.data();
+  block.half_norms = half_norms_.data();
+  block.rows = rows.data();
+  block.n_rows = static_cast<index_t>(rows.size());
+}
+
+template <Real T>
+void TailIndex<T>::build(const PackedCsr<T>& samples, std::span<const index_t> columns) {
+  for (const std::int32_t k : used_) number_[k] = 0;
+  used_.clear();
+  begin_.assign(2, 0);
+  const SparseRows<T>& tail = samples.tail();
+  const index_t n_columns = static_cast<index_t>(columns.size());
+  // visit(column, entry of the samples)
+  const auto for_each_entry = [&](const auto& visit) {
+    for (index_t c = 0; c < n_columns; ++c)
+      for (std::int64_t e = tail.indptr[columns[c]]; e < tail.indptr[columns[c] + 1]; ++e)
+        visit(c, e);
+  };
+  for_each_entry([&](index_t, std::int64_t e) {
+    const std::int32_t k = tail.indices[e];
+    if (static_cast<std::size_t>(k) >= number_.size()) number_.resize(k + 1, 0);
+    if (number_[k] == 0) {
+      used_.push_back(k);
+      number_[k] = static_cast<std::int32_t>(used_.size());
+      begin_.push_back(0);
+    }
+    ++begin_[number_[k] + 1];
+  });
+  for (std::size_t k = 2; k < begin_.size(); ++k) begin_[k] += begin_[k - 1];
+  columns_.resize(static_cast<std::size_t>(begin_.back()));
+  values_.resize(columns_.size());
+  // List k fills up from begin_[k], which ends where list k + 1 begins.
+  for_each_entry([&](index_t c, std::int64_t e) {
+    const index_t at = begin_[number_[tail.indices[e]]]++;
+    columns_[at] = static_cast<std::int32_t>(c);
+    values_[at] = tail.values[e];
+  });
+}
+
+template <Real T> typename TailIndex<T>::List TailIndex<T>::list(std::int32_t feature) const {
+  const auto k = static_cast<std::size_t>(feature);
+  if (k >= number_.size() || number_[k] == 0) return {};
+  const auto begin = begin_[number_[k] - 1], end = begin_[number_[k]];
+  return {std::span(columns_).subspan(begin, end - begin), values_.data() + begin};
+}
+
+template <Real T>
+void QueryTable<T>::set(const PackedCsr<T>& source, std::span<const index_t> rows,
+                        const TailIndex<T>& index) {
+  pairing_ = source.pairing();
+  const index_t size = source.n_head() * kQueries;
+  if (lines_.size() != size)
+    lines_ = AlignedBuffer<T>::zeros(size);
+  else if (static_cast<index_t>(used_.size()) > source.n_head()) // a line may be used many times
+    std::fill_n(lines_.data(), size, T(0));
+  else
+    for (const std::int32_t k : used_) std::fill_n(lines_.data() + k * kQueries, kQueries, T(0));
+  used_.clear();
+  std::fill_n(half_norms_, kQueries, T(0));
+  n_queries_ = static_cast<index_t>(rows.size());
+  for (std::size_t q = 0; q < rows.size(); ++q) {
+    const SparseRows<T>& head = source.head();
+    for (std::int64_t e = head.indptr[rows[q]]; e < head.indptr[rows[q] + 1]; ++e) {
+      const std::int32_t k = head.indices[e];
+      used_.push_back(k);
+      lines_[k * kQueries + static_cast<index_t>(q)] = head.values[e];
+    }
+    half_norms_[q] = source.half_norm(rows[q]);
+  }
+  cursors_.clear();
+  has_tail_ = false;
+  const SparseRows<T>& tail = source.tail();
+  for (std::size_t q = 0; q < rows.size(); ++q)
+    for (std::int64_t e = tail.indptr[rows[q]]; e < tail.indptr[rows[q] + 1]; ++e) {
+      const auto list = index.list(tail.indices[e]);
+      if (!list.columns.empty())
+        cursors_.push_back({list.columns.data(), list.values,
+                            static_cast<std::int32_t>(list.columns.size()),
+                            static_cast<std::int32_t>(q), tail.values[e]});
+    }
+}
+
+template <Real T>
+void QueryTable<T>::meet_tail(index_t begin, index_t end, const simd::RealTable<T>& table) {
+  has_tail_ = true;
+  tail_.resize_discard((end - begin) * kQueries);
+  std::fill_n(tail_.data(), tail_.size(), T(0));
+  const auto first = static_cast<std::int32_t>(begin), last = static_cast<std::int32_t>(end);
+  std::size_t n_left = 0;
+  for (Cursor cursor : cursors_) {
+    const auto advance = [&](index_t by) {
+      cursor.columns += by;
+      cursor.values += by;
+      cursor.n -= static_cast<std::int32_t>(by);
+    };
+    if (*cursor.columns < first)
+      advance(std::lower_bound(cursor.columns, cursor.columns + cursor.n, first) - cursor.columns);
+    advance(table.scatter(pairing_, cursor.x, cursor.values, cursor.columns, cursor.n, first, last,
+                          tail_.data() + cursor.query));
+    if (cursor.n > 0) cursors_[n_left++] = cursor;
+  }
+  cursors_.resize(n_left);
+}
+
+template <Real T> void QueryTable<T>::describe(simd::SparseBlock<T>& block) const {
+  block.table = lines_.data();
+  block.tail = has_tail_ ? tail_.data() : nullptr;
+  block.query_half_norms = half_norms_;
+  block.n_queries = n_queries_;
+}
+
+template class PackedCsr<float>;
+template class PackedCsr<double>;
+template class TailIndex<float>;
+template class TailIndex<double>;
+template class QueryTable<float>;
+template class QueryTable<double>;
+
+} // namespace maxmargin

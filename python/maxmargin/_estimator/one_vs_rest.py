@@ -1,0 +1,95 @@
+"""What linear classifiers share: f of every class against the rest, and the class of its values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maxmargin import _input
+from maxmargin._estimator.base import Classifier
+from maxmargin._input.sparse import Matrix
+
+
+class OneVsRestClassifier(Classifier):
+    """A classifier with one f for each class against the rest.
+
+    With two classes there is one f, positive for classes_[1].
+    """
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return f of samples.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of float64
+            With two classes of shape (n_samples,), positive for classes_[1]; otherwise of shape
+            (n_samples, n_classes).
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            If `X` is not valid, has another number of features, or f leaves the range of float64.
+        """
+        values = self._scores(self._matrix_to_predict(X))
+        if not np.isfinite(values).all():
+            raise ValueError(self._overflow_message("a decision value is not finite"))
+        return values[:, 0] if len(self.classes_) == 2 else values
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class of every sample, shape (n_samples,), of the type of the labels.
+
+        With two classes f = 0 belongs to classes_[1]; otherwise the class of the greatest f wins,
+        of several such the first. Raises what `decision_function` raises.
+        """
+        values = self.decision_function(X)
+        predicted: NDArray[Any] = self.classes_[winners(values)]
+        return predicted
+
+    def _check_weights(self, coef: Any, intercept: Any) -> None:
+        """Refuse weights and biases that are not those of one f for each class.
+
+        Raises
+        ------
+        ValueError
+            If they, or the classes, were altered since `fit`.
+        """
+        owner, classes = type(self).__name__, self.classes_
+        _input.check_consistent(_input.are_classes(classes), owner, "classes_")
+        shape = (len(positive_classes(len(classes))), self.n_features_in_)
+        _input.require_weights(coef, intercept, shape, owner)
+
+    def _scores(self, matrix: Matrix) -> NDArray[np.float64]:
+        """Return f of every problem, shape (n_samples, n_problems)."""
+        raise NotImplementedError
+
+    def _overflow_message(self, what: str) -> str:
+        raise NotImplementedError
+
+
+def winners(values: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Return the class of decision values: by sign, or the first of the greatest."""
+    return (values >= 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)
+
+
+def positive_classes(n_classes: int) -> NDArray[np.int64]:
+    """Return the positive class of every problem."""
+    return np.array([1]) if n_classes == 2 else np.arange(n_classes)
+
+
+def class_factors(class_weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the weights of the rest and of the positive class, by problem.
+
+    With more than two classes, the weight of a class holds in its own problem, where the rest has 1
+    (LIBLINEAR's rule).
+    """
+    positive = positive_classes(len(class_weight))
+    of_rest = class_weight[:1] if len(class_weight) == 2 else np.ones(len(class_weight))
+    return np.column_stack([of_rest, class_weight[positive]])

@@ -1,0 +1,175 @@
+"""A linear support vector machine that chooses C by cross-validation."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maxmargin import _input
+from maxmargin._estimator.certificate import linear_certificate_of
+from maxmargin._estimator.one_vs_rest import winners
+from maxmargin._estimator.texts import LINEAR_CLASSIFICATION, documented
+from maxmargin._input import Callback, ClassWeight
+from maxmargin._input.sparse import product, take_rows
+from maxmargin.linear.classification import ClassProblem, LinearSVC, part_of
+
+__all__ = ["LinearSVCCV"]
+
+Self = TypeVar("Self", bound="LinearSVCCV")
+
+
+@documented(LINEAR_CLASSIFICATION)
+class LinearSVCCV(LinearSVC):
+    """`LinearSVC` with the C of a grid that does best in cross-validation.
+
+    In every fold the machines are trained along the grid, each from the solution before it; folds
+    and classes are shared among threads, and all use one packing of the samples. The C with the
+    highest mean accuracy is taken, of several such the least, and trained on all samples; the
+    fitted attributes are of that machine. `time_limit` is of every machine for itself.
+
+    Parameters
+    ----------
+    Cs : int or array-like of shape (n_Cs,)
+        Values of C, > 0, ascending; or how many, from 1e-4 to 1e4 with equal ratios.
+    cv : int
+        Folds, >= 2. Every class needs that many samples. Each fold has its share of every class;
+        which samples it gets is drawn with `random_state`.
+
+    Attributes
+    ----------
+    C_ : float
+        The C that was chosen.
+    Cs_ : ndarray of float64, shape (n_Cs,)
+        The grid.
+    scores_ : ndarray of float64, shape (cv, n_Cs)
+        Accuracy on the samples held out, by fold and C, with the sample weights.
+    classes_, coef_, intercept_, certificate_, n_iter_, n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> from maxmargin import LinearSVCCV
+    >>> X, y = [[0.0], [1.0], [3.0], [4.0]], ["a", "a", "b", "b"]
+    >>> LinearSVCCV(Cs=[0.1, 1.0, 10.0], cv=2).fit(X, y).C_
+    1.0
+    """
+
+    def __init__(
+        self,
+        *,
+        Cs: Any = 10,
+        cv: int = 5,
+        penalty: str = "l2",
+        loss: str = "squared_hinge",
+        dual: bool | str = "auto",
+        tol: float = 1e-4,
+        multi_class: str = "ovr",
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        class_weight: ClassWeight = None,
+        verbose: int = 0,
+        random_state: Any = None,
+        max_iter: int = -1,
+        n_jobs: int | None = None,
+        time_limit: float | None = None,
+        callback: Callback | None = None,
+    ) -> None:
+        self.Cs = Cs
+        self.cv = cv
+        self.penalty = penalty
+        self.loss = loss
+        self.dual = dual
+        self.tol = tol
+        self.multi_class = multi_class
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
+        self.verbose = verbose
+        self.random_state = random_state
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.time_limit = time_limit
+        self.callback = callback
+
+    def fit(self: Self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Choose C by cross-validation and train on samples `X` with labels `y`.
+
+        Parameters, returned value, errors and warnings are those of `LinearSVC.fit`; a warning is
+        of the final machine.
+        """
+        grid = self._check_grid()
+        n_folds = _input.check_integer("cv", self.cv, at_least=2)
+        problem = self._prepare(X, y, sample_weight)
+        problem.check_weights(grid[-1])
+        fold_of = stratified_folds(problem, n_folds, self.random_state)
+        start = time.perf_counter()
+        found, _ = self._run(
+            lambda callback: problem.train(grid, callback, fold_of, n_folds),
+            problem.training,
+            is_last=False,
+        )
+        scores = _scores(problem, found, fold_of, n_folds, len(grid))
+        best = int(scores.mean(axis=0).argmax())
+
+        def train_chosen(callback: Callback | None) -> dict[str, Any]:
+            return part_of(problem.train(grid[: best + 1], callback), best)
+
+        result, _ = self._run(train_chosen, problem.training)
+        self.C_, self.Cs_, self.scores_ = float(grid[best]), grid, scores
+        self._set_machines(X, problem, result)
+        self._record_certificate(linear_certificate_of(result, time.perf_counter() - start))
+        return self
+
+    def path(self, X: Any, y: Any, Cs: Any, sample_weight: Any = None) -> Any:
+        """Not available: `LinearSVC` has it."""
+        raise AttributeError("path is a method of LinearSVC")
+
+    def _check_grid(self) -> NDArray[np.float64]:
+        if isinstance(self.Cs, (int, np.integer)) and not isinstance(self.Cs, bool):
+            return np.logspace(-4.0, 4.0, _input.check_integer("Cs", self.Cs, at_least=1))
+        return _input.check_grid("Cs", self.Cs)
+
+
+def stratified_folds(problem: ClassProblem, n_folds: int, random_state: Any) -> NDArray[np.int64]:
+    """Return the fold of every sample; each has its share of every class."""
+    random = np.random.default_rng(_input.check_seed(random_state))
+    fold_of = np.empty(len(problem.codes), dtype=np.int64)
+    place = 0
+    for code, label in enumerate(problem.classes.tolist()):
+        members = np.flatnonzero(problem.codes == code)
+        n_weighted = np.count_nonzero(problem.weight[members])
+        if n_weighted < n_folds:
+            raise ValueError(
+                f"cv={n_folds} needs as many samples of every class, but class {label!r} has "
+                f"{n_weighted} of positive weight"
+            )
+        # Those of weight 0 last, so that every fold has some that count.
+        order = random.permutation(members)
+        order = order[np.argsort(problem.weight[order] == 0.0, kind="stable")]
+        fold_of[order] = (place + np.arange(len(order))) % n_folds
+        place += len(order)
+    return fold_of
+
+
+def _scores(
+    problem: ClassProblem,
+    found: dict[str, Any],
+    fold_of: NDArray[np.int64],
+    n_folds: int,
+    n_grid: int,
+) -> NDArray[np.float64]:
+    """Return the accuracy on the samples held out, by fold and C."""
+    scores = np.empty((n_folds, n_grid))
+    for fold in range(n_folds):
+        out = np.flatnonzero(fold_of == fold)
+        held_out = take_rows(problem.matrix, out)
+        for c in range(n_grid):
+            machine = part_of(found, fold * n_grid + c)
+            columns = np.ascontiguousarray(machine["coef"].T)
+            values = product(held_out, columns) + machine["intercept"]
+            predicted = winners(values[:, 0] if values.shape[1] == 1 else values)
+            is_right = predicted == problem.codes[out]
+            scores[fold, c] = np.average(is_right, weights=problem.weight[out])
+    return scores

@@ -1,0 +1,177 @@
+"""Linear support vector regression."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maxmargin import _core, _input
+from maxmargin._estimator.base import Regressor
+from maxmargin._estimator.texts import LINEAR, documented
+from maxmargin._input import Callback
+from maxmargin.linear._machine import LinearMachine
+
+__all__ = ["LinearSVR"]
+
+Self = TypeVar("Self", bound="LinearSVR")
+
+
+@documented(LINEAR)
+class LinearSVR(LinearMachine, Regressor):
+    """Linear support vector regression.
+
+    Solves, with f(x) = w.x + b,
+
+        min 1/2 ||w||^2 + 1/2 (b / s)^2 + sum of C_i max(0, |y_i - f(x_i)| - epsilon)
+
+    or the same with the square of the loss; s is `intercept_scaling`: b is the weight of a further
+    feature that is s in every sample. Training ends when the duality gap proves that the objective
+    is within `tol` of its least value, relative to it.
+
+    Parameters
+    ----------
+    epsilon : float
+        Half the width of the tube inside which errors cost nothing, >= 0, in the units of y.
+    C : float
+        Penalty of the loss, > 0; C_i is C times the weight of the sample.
+    loss : {'epsilon_insensitive', 'squared_epsilon_insensitive'}
+        The loss above, or with its square.
+
+    Attributes
+    ----------
+    coef_ : ndarray of float64, shape (n_features,)
+        w.
+    intercept_ : ndarray of float64, shape (1,)
+        b.
+    n_iter_ : int
+        Iterations of the solver.
+    certificate_, n_features_in_, feature_names_in_
+
+    References
+    ----------
+    .. [1] C.-H. Ho, C.-J. Lin, "Large-scale linear support vector regression", JMLR 13 (2012).
+
+    Examples
+    --------
+    >>> from maxmargin import LinearSVR
+    >>> model = LinearSVR(C=100.0).fit([[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0])
+    >>> model.predict([[3.0]]).round(2).tolist()
+    [7.0]
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 0.0,
+        tol: float = 1e-4,
+        C: float = 1.0,
+        loss: str = "epsilon_insensitive",
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        dual: bool | str = "auto",
+        verbose: int = 0,
+        random_state: Any = None,
+        max_iter: int = -1,
+        n_jobs: int | None = None,
+        time_limit: float | None = None,
+        callback: Callback | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.tol = tol
+        self.C = C
+        self.loss = loss
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.dual = dual
+        self.verbose = verbose
+        self.random_state = random_state
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.time_limit = time_limit
+        self.callback = callback
+
+    def fit(self: Self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train on samples `X` with targets `y`.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            C-contiguous float32 or float64 arrays and canonical CSR are read in place; everything
+            else is converted to a copy.
+        y : array-like of shape (n_samples,)
+            Real numbers.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factors of C, >= 0. A sample of weight 0 is left out.
+
+        Returns
+        -------
+        LinearSVR
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            If a parameter, the data, the targets or the weights are not as described, or the
+            solution leaves the range of float64. The estimator then stays as it was.
+        Cancelled
+            If `callback` returned True. The estimator stays as it was.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the solver stopped before `tol` was reached. The model is usable.
+        """
+        training = self._check_training()
+        formulation = self._check_formulation()
+        C = _input.check_C(self.C)
+        matrix = self._matrix_to_fit(X)
+        targets = _input.check_targets(y, matrix.shape[0], type(self).__name__)
+        weight = _input.check_sample_weight(sample_weight, matrix.shape[0])
+        _input.weighted_bounds(C, weight)
+        result, certificate = self._run(
+            lambda callback: _core.linear_svr_fit(
+                matrix, targets, weight, np.array([C]), formulation, training.options, callback
+            ),
+            training,
+        )
+        self.coef_ = result["coef"][0, 0]
+        self.intercept_ = result["intercept"][0]
+        self._record_features(X, matrix.shape[1])
+        self._record_certificate(certificate)
+        return self
+
+    def _check_state(self) -> None:
+        shape, owner = (self.n_features_in_,), type(self).__name__
+        _input.require_weights(self.coef_, self.intercept_, shape, owner)
+
+    def _check_formulation(self) -> _core.LinearFormulation:
+        if self.dual != "auto":
+            _input.check_flag("dual", self.dual)
+        return _core.LinearFormulation(
+            loss=_input.check_choice(
+                "loss", self.loss, ("epsilon_insensitive", "squared_epsilon_insensitive")
+            ),
+            epsilon=_input.check_real("epsilon", self.epsilon, at_least=0),
+            intercept_scaling=self._check_intercept_scaling(),
+        )
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Return f(x) of every sample, shape (n_samples,).
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            If `X` is not valid, has another number of features, or f leaves the range of float64.
+        """
+        values = self._scores(self._matrix_to_predict(X))[:, 0]
+        if not np.isfinite(values).all():
+            raise ValueError(self._overflow_message("a prediction is not finite"))
+        return values

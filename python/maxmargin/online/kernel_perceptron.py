@@ -1,0 +1,277 @@
+"""The perceptron in the feature space of a kernel."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maxmargin import _core, _input
+from maxmargin._estimator.one_vs_rest import positive_classes
+from maxmargin._estimator.texts import PASSES, documented
+from maxmargin._input import Callback, Gamma
+from maxmargin._input.sparse import CsrMatrix, Matrix, take_rows
+from maxmargin.kernels._parameter import (
+    KernelParams,
+    check_kernel,
+    check_samples,
+    overflow_message,
+    with_gamma,
+)
+from maxmargin.online._mistake_driven import MistakeDriven
+from maxmargin.progress import with_line_of_passes
+
+__all__ = ["KernelPerceptron"]
+
+MULTI_CLASS = ("ovr", "crammer_singer")
+
+Self = TypeVar("Self", bound="KernelPerceptron")
+
+
+@documented(PASSES)
+class KernelPerceptron(MistakeDriven):
+    """The perceptron in the feature space of a kernel [1]_ [2]_.
+
+    alpha_i counts the mistakes on example i, y_i in {-1, +1}:
+
+        f(x) = sum of alpha_i y_i (K(x_i, x) + 1),    alpha_i += 1 on a mistake, y_i f(x_i) <= 0,
+
+    until a pass over the data makes no mistake. The 1 stands for a bias and goes with
+    `fit_intercept`; with the linear kernel the mistakes are those of `Perceptron`. With more than
+    two classes there is one function for each.
+
+    Kernel values are computed in blocks of many examples, for all classes at once, and cached where
+    that pays. The mistakes are those of the rule above, one example at a time, in float64: those
+    of exact arithmetic, except where |f| is as small as the rounding of its sum.
+
+    Parameters
+    ----------
+    kernel : {'linear', 'poly', 'rbf', 'sigmoid'}
+        x.z; (gamma x.z + coef0)^degree; exp(-gamma ||x - z||^2); tanh(gamma x.z + coef0).
+    degree : int
+        Degree of the polynomial kernel, >= 0.
+    gamma : {'scale', 'auto'} or float
+        'scale' is 1 / (n_features * X.var()), 1 where the variance is zero; 'auto' is
+        1 / n_features; or a number > 0.
+    coef0 : float
+        Constant term of the polynomial and sigmoid kernels.
+    fit_intercept : bool
+        Whether 1 is added to the kernel.
+    average : bool
+        Whether the coefficients are those of the mean of all f, one after each example of every
+        pass [2]_, rather than of the last f. Training makes the same mistakes.
+    multi_class : {'ovr', 'crammer_singer'}
+        With more than two classes, 'ovr' is one problem for each class against the rest.
+        'crammer_singer' is one problem of all classes [3]_: the function of an example's own class
+        must be greater than all others, else the example is added to it and subtracted from that of
+        the greatest rival (the first of several). With two classes both make the same mistakes, and
+        one function is trained.
+    tol : float or None
+        With a number >= 0, training stops also when the share of mistakes has not fallen by more
+        than `tol` below the least so far in 5 passes in a row. With None it stops only at a pass
+        without a mistake, or after `max_iter`.
+    cache_size : float
+        Budget for kernel rows in MB (2^20 bytes), > 0.
+    verbose : bool or int
+        Whether to show progress on stderr: the pass, and the share of mistakes in the last complete
+        one, of several problems their mean.
+
+    Attributes
+    ----------
+    classes_
+    alpha_ : ndarray of int64, shape (n_samples,) or (n_classes, n_samples)
+        Mistakes on every training example, of one problem or of every class against the rest.
+    support_ : ndarray of int64, shape (n_SV,)
+        Rows of `X` that have a coefficient, ascending: those on which a mistake was made.
+    support_vectors_ : ndarray or CSR matrix of shape (n_SV, n_features)
+        `X[support_]`.
+    dual_coef_ : ndarray of float64, shape (1, n_SV) or (n_classes, n_SV)
+        Coefficients of the support vectors: alpha_i y_i, where there is no average.
+    intercept_ : ndarray of float64, shape (1,) or (n_classes,)
+        f(x) is dual_coef_ @ K(support_vectors_, x) + intercept_.
+    n_iter_
+    n_mistakes_ : ndarray of int64, shape (1,) or (n_classes,)
+        Mistakes of every problem in all passes.
+    mistakes_per_pass_
+    converged_ : bool
+        Whether the last pass made no mistake: f, if not averaged, separates the training data.
+    kernel_rows_ : int
+        Rows of the kernel matrix that were computed.
+    n_features_in_, feature_names_in_
+
+    References
+    ----------
+    .. [1] M. A. Aizerman, E. M. Braverman, L. I. Rozonoer, "Theoretical foundations of the
+       potential function method in pattern recognition learning", Automation and Remote Control 25
+       (1964).
+    .. [2] Y. Freund, R. E. Schapire, "Large margin classification using the perceptron algorithm",
+       Machine Learning 37 (1999), section 3.
+    .. [3] K. Crammer, Y. Singer, "Ultraconservative online algorithms for multiclass problems",
+       JMLR 3 (2003).
+
+    Examples
+    --------
+    >>> from maxmargin import KernelPerceptron
+    >>> X = [[0, 0], [0, 1], [1, 0], [1, 1]]
+    >>> model = KernelPerceptron(gamma=1.0).fit(X, [0, 1, 1, 0])
+    >>> model.predict(X).tolist()
+    [0, 1, 1, 0]
+    """
+
+    def __init__(
+        self,
+        *,
+        kernel: str = "rbf",
+        degree: int = 3,
+        gamma: Gamma = "scale",
+        coef0: float = 0.0,
+        max_iter: int = 100,
+        fit_intercept: bool = True,
+        shuffle: bool = False,
+        random_state: Any = None,
+        average: bool = False,
+        multi_class: str = "ovr",
+        tol: float | None = None,
+        cache_size: float = 200,
+        verbose: bool | int = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.max_iter = max_iter
+        self.fit_intercept = fit_intercept
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.average = average
+        self.multi_class = multi_class
+        self.tol = tol
+        self.cache_size = cache_size
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+
+    def fit(self: Self, X: Any, y: Any) -> Self:
+        """Train on samples `X` with labels `y`.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Numbers, booleans or strings; at least two classes.
+
+        Returns
+        -------
+        KernelPerceptron
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            If a parameter, the data or the labels are not as described, or the kernel overflows.
+            The estimator then stays as it was.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the last of `max_iter` passes still made mistakes.
+        """
+        passes = self._check_passes()
+        n_threads = _input.check_n_jobs(self.n_jobs)
+        average = _input.check_flag("average", self.average)
+        _input.check_choice("multi_class", self.multi_class, MULTI_CLASS)
+        cache_bytes = _input.check_cache_size(self.cache_size)
+        offset = 1.0 if _input.check_flag("fit_intercept", self.fit_intercept) else 0.0
+        kernel = check_kernel(self.kernel, self.gamma, self.coef0, self.degree)
+        is_shown = _input.check_verbose(self.verbose)
+        matrix = self._matrix_to_fit(X)
+        codes, classes = _input.check_labels(y, matrix.shape[0], type(self).__name__)
+        kernel = with_gamma(kernel, self.gamma, matrix)
+        check_samples(kernel, matrix)
+        is_joint = self.multi_class == "crammer_singer" and len(classes) > 2
+
+        def train(callback: Callback | None) -> _core.KernelPerceptronFit:
+            return _core.kernel_perceptron_fit(
+                matrix,
+                codes,
+                positive_classes(len(classes)),
+                kernel.to_core(matrix),
+                passes,
+                is_joint=is_joint,
+                offset=offset,
+                average=average,
+                cache_bytes=cache_bytes,
+                n_threads=n_threads,
+                callback=callback,
+            )
+
+        try:
+            result = with_line_of_passes(train, "mistake_rate") if is_shown else train(None)
+        except _core.NumericError as error:
+            raise ValueError(overflow_message(kernel, str(error))) from error
+        self.classes_ = classes
+        self._set_model(matrix, result, offset, kernel)
+        self._set_record(result.records)
+        self.kernel_rows_ = result.kernel_rows
+        self._record_features(X, matrix.shape[1])
+        self._warn_of_mistakes(passes.max_iter)
+        return self
+
+    def _set_model(
+        self,
+        matrix: Matrix,
+        result: _core.KernelPerceptronFit,
+        offset: float,
+        kernel: KernelParams,
+    ) -> None:
+        alpha, beta = result.alpha, result.beta
+        self.alpha_ = alpha[0] if len(alpha) == 1 else alpha
+        self.support_: NDArray[np.int64] = np.flatnonzero(beta.any(axis=0)).astype(np.int64)
+        self.dual_coef_ = np.ascontiguousarray(beta[:, self.support_])
+        self.intercept_ = offset * beta.sum(axis=1)
+        self._dual_coef = self.dual_coef_
+        self._support_vectors = take_rows(matrix, self.support_)
+        self._kernel_params = kernel
+        self._cache = {}
+
+    @property
+    def support_vectors_(self) -> Any:
+        vectors = self._support_vectors
+        return vectors.to_scipy() if isinstance(vectors, CsrMatrix) else vectors
+
+    def _check_state(self) -> None:
+        owner, intact = type(self).__name__, _input.check_consistent
+        intact(isinstance(self._kernel_params, KernelParams), owner, "the kernel")
+        intact(_input.are_classes(self.classes_), owner, "classes_")
+        coef, n_problems = self.dual_coef_, len(positive_classes(len(self.classes_)))
+        is_coef = _input.is_finite_array(coef, np.float64, (n_problems, None))
+        intact(is_coef, owner, "dual_coef_")
+        is_offset = _input.is_finite_array(self.intercept_, np.float64, (n_problems,))
+        intact(is_offset, owner, "intercept_")
+        shape = (coef.shape[1], self.n_features_in_)
+        intact(_input.is_matrix(self._support_vectors, shape), owner, "support_vectors_")
+        n_samples = self.alpha_.shape[-1]
+        shapes = (n_samples,), (n_problems, n_samples)
+        is_alpha = any(_input.is_array(self.alpha_, np.int64, shape) for shape in shapes)
+        intact(is_alpha, owner, "alpha_")
+        is_support = _input.valid_indices(self.support_, coef.shape[1], n_samples)
+        intact(is_support, owner, "support_")
+
+    def _scores(self, matrix: Matrix) -> NDArray[np.float64]:
+        n_threads = _input.check_n_jobs(self.n_jobs)
+        kernel = self._kernel_params
+        if "decision" not in self._cache:
+            self._check_state()
+            self._cache["decision"] = _core.Decision(
+                self._support_vectors,
+                self.dual_coef_,
+                -self.intercept_,
+                kernel.to_core(self._support_vectors),
+            )
+        check_samples(kernel, matrix)
+        decision: _core.Decision = self._cache["decision"]
+        return decision.decision_function(matrix, n_threads, kernel.factors(matrix))
+
+    def _overflow_message(self, what: str) -> str:
+        return overflow_message(self._kernel_params, what)

@@ -1,0 +1,7 @@
+"""Kernel machines: classification, regression, novelty detection."""
+
+from maxmargin.svm.classification import SVC, NuSVC
+from maxmargin.svm.one_class import OneClassSVM
+from maxmargin.svm.regression import SVR, NuSVR
+
+__all__ = ["SVC", "SVR", "NuSVC", "NuSVR", "OneClassSVM"]

@@ -1,0 +1,89 @@
+"""The run of the core that trains a kernel machine: its options, its errors, its certificate."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maxmargin import _core
+from maxmargin._estimator.certificate import Certificate, certificate_of
+from maxmargin._input import Callback
+from maxmargin.kernels._parameter import KernelParams, overflow_message
+from maxmargin.progress import last_report, watched
+
+# What the core returns: the model, and the fields of the certificate of every machine.
+Solution: TypeAlias = tuple[_core.KernelModel, list[dict[str, Any]]]
+
+# Where training overflows, bounds of coefficients beyond this are taken for the cause.
+_HUGE_BOUND = 1e100
+
+
+class Training(NamedTuple):
+    """The checked options of a fit; `settings` are the core's, by name."""
+
+    settings: dict[str, Any]
+    kernel: KernelParams
+    callback: Callback | None
+    verbose: bool
+    upper: NDArray[np.float64] = np.empty(0)  # the C_i, where they are known
+
+    def options(self, **changes: Any) -> _core.TrainingOptions:
+        return _core.TrainingOptions(**{**self.settings, **changes})
+
+    def solve(self, train: Callable[[], Solution]) -> Solution:
+        """Return the core's solution, or say what leaves the range of float64.
+
+        Raises
+        ------
+        ValueError
+            If kernel values or the solution do.
+        """
+        try:
+            return train()
+        except _core.NumericError as error:
+            raise ValueError(self._overflow_message(str(error))) from error
+
+    def run(
+        self, train: Callable[[Callback | None], Solution]
+    ) -> tuple[_core.KernelModel, Certificate]:
+        """Return the core's solution and its certificate, once it is reported."""
+        start = time.perf_counter()
+        with watched(self.callback, self.verbose) as callback:
+            model, machines = self.solve(lambda: train(callback))
+            certificate = certificate_of(machines, time.perf_counter() - start)
+            if callback is not None:
+                callback(last_report(vars(certificate), certificate, certificate.seconds))
+        return model, certificate
+
+    def _overflow_message(self, what: str) -> str:
+        is_finite = np.isfinite(self.upper)
+        largest = float(self.upper.max(initial=0.0, where=is_finite))
+        if largest > _HUGE_BOUND:
+            return (
+                f"the bounds of the coefficients, C times the weights, are as large as "
+                f"{largest:.3g}, and training overflows ({what}): reduce C or the weights"
+            )
+        return overflow_message(self.kernel, what)
+
+
+class TimeLeft:
+    """What is left of a time limit, in equal shares for the fits that are still to come.
+
+    The last one, the model, has its share of the whole even where the others took longer than
+    theirs: a fit ends a little after its limit, and one without time is no model.
+    """
+
+    def __init__(self, seconds: float, n_fits: int) -> None:
+        self._end = time.perf_counter() + seconds
+        self._n_fits = n_fits
+        self._share_of_last = seconds / n_fits
+
+    def share(self) -> float:
+        """Return the seconds of the next fit."""
+        left = max(0.0, self._end - time.perf_counter()) / self._n_fits
+        self._n_fits -= 1
+        return left if self._n_fits > 0 else max(left, self._share_of_last)

@@ -1,0 +1,251 @@
+"""The parameters and the fitted attributes that all kernel machines share."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maxmargin import _core, _input
+from maxmargin._estimator.base import BaseEstimator
+from maxmargin._estimator.certificate import Certificate
+from maxmargin._input import Callback, Gamma
+from maxmargin._input.sparse import CsrMatrix, Matrix, take_rows
+from maxmargin.exceptions import ConvergenceWarning, warn_caller
+from maxmargin.kernels._parameter import Kernel, check_kernel, core_samples, with_gamma
+from maxmargin.svm._fit import Training
+from maxmargin.svm._model import TrainedMachine
+
+Value = TypeVar("Value")
+
+
+class KernelMachine(BaseEstimator):
+    """Parameters to options of the core, and the trained machine to attributes and values."""
+
+    kernel: Kernel
+    degree: int
+    gamma: Gamma
+    coef0: float
+    shrinking: bool
+    tol: float
+    cache_size: float
+    verbose: bool
+    max_iter: int
+    n_jobs: int | None
+    time_limit: float | None
+    callback: Callback | None
+
+    # All that `fit` finds, put here in one assignment.
+    _model: TrainedMachine
+
+    # The name of the formulation in LIBSVM's files.
+    _svm_type: str
+
+    # What may make a problem easier.
+    _hint = "smaller C"
+
+    # -- training ----------------------------------------------------------------------------------
+
+    def _check_training(self) -> Training:
+        """Return the checked parameters that all formulations share."""
+        settings = {
+            "tol": _input.check_real("tol", self.tol, above=0),
+            "max_iter": _input.check_max_iter(self.max_iter),
+            "cache_bytes": _input.check_cache_size(self.cache_size),
+            "shrinking": _input.check_flag("shrinking", self.shrinking),
+            "time_limit": _input.check_time_limit(self.time_limit),
+            "n_threads": _input.check_n_jobs(self.n_jobs),
+        }
+        return Training(
+            settings,
+            check_kernel(self.kernel, self.gamma, self.coef0, self.degree, may_be_given=True),
+            _input.check_callback(self.callback),
+            self._shows_progress(),
+        )
+
+    def _shows_progress(self) -> bool:
+        return _input.check_verbose(self.verbose)
+
+    def _prepare(
+        self, matrix: Matrix, training: Training, upper: NDArray[np.float64]
+    ) -> tuple[Matrix, Training]:
+        """Return what the core trains on, and the options with the C_i and gamma's number."""
+        kernel = with_gamma(training.kernel, self.gamma, matrix)
+        samples = core_samples(kernel, matrix, type(self).__name__)
+        return samples, training._replace(kernel=kernel, upper=upper)
+
+    def _commit(
+        self,
+        X: Any,
+        matrix: Matrix,
+        training: Training,
+        core: _core.KernelModel,
+        certificate: Certificate,
+        *,
+        sigmoids: NDArray[np.float64] | None = None,
+        **classes: Any,
+    ) -> None:
+        """Keep what training found, and warn if the certificate says that it stopped early."""
+        model = TrainedMachine(
+            core,
+            training.kernel,
+            n_features=matrix.shape[1],
+            feature_names=_input.feature_names(X),
+            certificate=certificate,
+            shape_fit=matrix.shape,
+            **classes,
+        )
+        if sigmoids is not None:
+            model = model.changed(sigmoids=sigmoids)
+        if training.kernel.type == "callable":
+            # The core is to be given kernel values with the support vectors, in their order.
+            numbers = np.arange(1.0, len(core.support) + 1.0)[:, np.newaxis]
+            model = dataclasses.replace(
+                model.changed(support_vectors=numbers),
+                vectors=take_rows(matrix, core.support),
+            )
+        self._model = model
+        if not certificate.converged:
+            warn_caller(self._text_of_stop(certificate), ConvergenceWarning)
+
+    def _text_of_stop(self, certificate: Certificate) -> str:
+        """Return what the warning of a fit that did not converge says."""
+        where = ""
+        if certificate.machines:
+            failed = [not machine.converged for machine in certificate.machines]
+            where = f" in {sum(failed)} of {len(failed)} pairs of classes"
+        return (
+            f"{type(self).__name__} stopped before it converged ({certificate.stop_reason})"
+            f"{where}: KKT violation {certificate.kkt_violation:.4g} > tol={self.tol:g}, relative "
+            f"duality gap {certificate.relative_gap:.4g}. Scaling the features (StandardScaler, "
+            f"MinMaxScaler), a {self._hint}, or a greater max_iter or time_limit may help."
+        )
+
+    # -- the trained machine -----------------------------------------------------------------------
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_model" in vars(self)
+
+    def _training_only(self, name: str, value: Value | None) -> Value:
+        """Return an attribute, which a model from a file lacks."""
+        if value is None:
+            raise AttributeError(
+                f"{name} is not available: this {type(self).__name__} was loaded from a model "
+                "file, which holds what predictions need and nothing about training"
+            )
+        return value
+
+    @property
+    def certificate_(self) -> Certificate:
+        return self._training_only("certificate_", self._model.certificate)
+
+    @property
+    def fit_status_(self) -> int:
+        certificate = self._training_only("fit_status_", self._model.certificate)
+        return 0 if certificate.converged else 1
+
+    @property
+    def n_iter_(self) -> Any:
+        certificate = self._training_only("n_iter_", self._model.certificate)
+        if self._model.classes is None:
+            return certificate.n_iter
+        return np.array([m.n_iter for m in certificate.machines or (certificate,)], np.int64)
+
+    @property
+    def shape_fit_(self) -> tuple[int, ...]:
+        return self._training_only("shape_fit_", self._model.shape_fit)
+
+    @property
+    def support_(self) -> NDArray[np.int64]:
+        self._training_only("support_", self._model.certificate)
+        return self._model.core.support
+
+    @property
+    def support_vectors_(self) -> Any:
+        vectors = self._model.support_vectors
+        return vectors.to_scipy() if isinstance(vectors, CsrMatrix) else vectors
+
+    @property
+    def n_support_(self) -> NDArray[np.int64]:
+        model = self._model
+        return (
+            np.array([model.n_support_vectors]) if model.classes is None else model.core.n_support
+        )
+
+    @property
+    def dual_coef_(self) -> NDArray[np.float64]:
+        dual_coef = self._model.core.dual_coef
+        return -dual_coef if self._model.is_binary else dual_coef
+
+    @property
+    def intercept_(self) -> NDArray[np.float64]:
+        rho = self._model.core.rho
+        return rho.copy() if self._model.is_binary else -rho
+
+    @property
+    def coef_(self) -> NDArray[np.float64]:
+        if self._model.kernel.type != "linear":
+            raise AttributeError("coef_ is only available when using a linear kernel")
+        weights = self._model.weights
+        if self._model.is_binary:
+            weights = -weights
+            weights.flags.writeable = False
+        return weights
+
+    @property
+    def n_features_in_(self) -> int:  # type: ignore[override]
+        return self._model.n_features
+
+    @property
+    def feature_names_in_(self) -> NDArray[np.object_]:  # type: ignore[override]
+        names = self._model.feature_names
+        if names is None:
+            raise AttributeError(f"{type(self).__name__!r} was not fitted with names of features")
+        return names
+
+    def _machine_values(self, X: Any) -> NDArray[np.float64]:
+        """Return the value of every machine in LIBSVM's sign, shape (n_samples, n_machines)."""
+        matrix = self._matrix_to_predict(X)
+        return self._model.values(matrix, _input.check_n_jobs(self.n_jobs))
+
+    def _matrix_to_predict(self, X: Any) -> Matrix:
+        self._check_fitted()
+        model, owner = self._model, type(self).__name__
+        matrix = _input.check_matrix(X, owner)
+        if model.kernel.type != "precomputed":
+            _input.check_features(
+                *(X, matrix.shape[1], owner, model.n_features, model.feature_names),
+                model.feature_hint,
+            )
+            return matrix
+        if isinstance(matrix, CsrMatrix):
+            raise ValueError("kernel='precomputed' needs a dense matrix X, got a sparse one")
+        if matrix.shape[1] not in (model.n_features, model.n_support_vectors):
+            raise ValueError(
+                f"X has {matrix.shape[1]} features, but {owner} is expecting {model.n_features} "
+                "features as input: the kernel values with all samples that it was fitted on, or "
+                f"with its {model.n_support_vectors} support vectors, in the order of support_"
+                f"{model.feature_hint}"
+            )
+        return matrix
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if "_dual_coef" in state:
+            from maxmargin.svm._old_pickles import converted
+
+            state = converted(state, self._svm_type)
+        vars(self).update(state)
+
+
+def model_of(estimator: KernelMachine) -> TrainedMachine:
+    """Return what a fitted estimator was trained to.
+
+    Raises
+    ------
+    NotFittedError
+        If it is not fitted.
+    """
+    estimator._check_fitted()
+    return estimator._model

@@ -1,0 +1,171 @@
+"""A trained kernel machine: the core's model, and what only Python knows of it."""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maxmargin import _core, _input
+from maxmargin._estimator.certificate import Certificate
+from maxmargin._input.sparse import CsrMatrix, Matrix, product, take_rows, weighted_row_sum
+from maxmargin.exceptions import warn_caller
+from maxmargin.kernels._parameter import (
+    KernelParams,
+    check_samples,
+    overflow_message,
+    values_of_function,
+)
+
+# The parts of the core's model besides the kernel: its properties and the arguments it is made of.
+_PARTS = (
+    *("type", "n_features", "support_vectors", "dual_coef", "rho", "n_support", "vote_order"),
+    *("labels", "support", "equivalent", "sigmoids", "noise_scale"),
+)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class TrainedMachine:
+    """What `fit` finds, or a model file holds; estimators show it as their fitted attributes.
+
+    Its parts fit together: that is checked here, and by the constructor of `core`, once.
+    """
+
+    core: _core.KernelModel
+    kernel: KernelParams
+    n_features: int
+    feature_names: NDArray[np.object_] | None = None
+    classes: NDArray[Any] | None = None
+    # What a model file does not hold.
+    certificate: Certificate | None = None
+    class_weight: NDArray[np.float64] | None = None
+    shape_fit: tuple[int, ...] | None = None
+    # The support vectors, where the core is given kernel values in their place.
+    vectors: Matrix | None = None
+    # What an error says of a file without the number of features.
+    feature_hint: str = ""
+
+    def __post_init__(self) -> None:
+        n_classes = len(self.core.n_support)
+        classes, weight = self.classes, self.class_weight
+        _check(isinstance(self.kernel, KernelParams), "the kernel")
+        is_sound = classes is None
+        if n_classes > 0:
+            is_sound = _input.are_classes(classes) and len(classes) == n_classes  # type: ignore[arg-type]
+        _check(is_sound, "classes_")
+        _check(weight is None or np.shape(weight) == (n_classes,), "class_weight_")
+        if self.kernel.type != "callable":
+            _check(self.n_features == self.core.n_features, "n_features_in_")
+        elif self.vectors is not None:
+            n_vectors = self.core.dual_coef.shape[1]
+            _check(self.vectors.shape == (n_vectors, self.n_features), "support_vectors_")
+
+    @property
+    def support_vectors(self) -> Matrix:
+        """The support vectors, of which a given kernel matrix has none."""
+        if self.kernel.is_given:
+            return np.empty((0, 0)) if self.vectors is None else self.vectors
+        return _matrix(self.core.support_vectors)
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether there are two classes: scikit-learn's sign is then the opposite of LIBSVM's."""
+        return len(self.core.n_support) == 2
+
+    @property
+    def n_support_vectors(self) -> int:
+        return int(self.core.dual_coef.shape[1])
+
+    def expansions(self) -> list[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+        """Return for each machine which support vectors it uses and their coefficients."""
+        return [self.core.expansion(machine) for machine in range(self.core.n_machines)]
+
+    @cached_property
+    def weights(self) -> NDArray[np.float64]:
+        """w of every machine, shape (n_machines, n_features), read-only."""
+        vectors = self.support_vectors
+        weights = np.array(
+            [weighted_row_sum(take_rows(vectors, used), beta) for used, beta in self.expansions()]
+        )
+        weights.flags.writeable = False
+        return weights
+
+    def values(self, matrix: Matrix, n_threads: int) -> NDArray[np.float64]:
+        """Return the value of every machine in LIBSVM's sign, shape (n_samples, n_machines)."""
+        kernel = self.kernel
+        check_samples(kernel, matrix)
+        if kernel.type == "linear":
+            values = product(matrix, np.ascontiguousarray(self.weights.T)) - self.core.rho
+        else:
+            if kernel.type == "callable":
+                assert kernel.function is not None
+                matrix = values_of_function(kernel.function, matrix, self.support_vectors)
+            values = self.core.decision_values(matrix, n_threads, kernel.factors(matrix))
+        if not np.isfinite(values).all():
+            raise ValueError(overflow_message(kernel, "a decision value is not finite"))
+        return values
+
+    def changed(self, n_features: int | None = None, **parts: Any) -> TrainedMachine:
+        """Return the same with other parts of the core's model."""
+        n_features = self.n_features if n_features is None else n_features
+        if self.kernel.type != "callable":
+            parts["n_features"] = n_features
+        core = _core.KernelModel(**{**_parts_of(self.core), "kernel": self.core.kernel, **parts})
+        return dataclasses.replace(self, core=core, n_features=n_features)
+
+    def widened(self, n_features: int) -> TrainedMachine:
+        """Return the same for samples of more features, in which the support vectors are zero."""
+        vectors = self.support_vectors
+        if isinstance(vectors, CsrMatrix):
+            vectors = vectors._replace(n_cols=n_features)
+        else:
+            vectors = np.pad(vectors, ((0, 0), (0, n_features - vectors.shape[1])))
+        return self.changed(n_features, support_vectors=vectors)
+
+    def __getstate__(self) -> dict[str, Any]:
+        names = [field.name for field in dataclasses.fields(self) if field.name != "core"]
+        state = {name: getattr(self, name) for name in names}
+        return {"version": _core.__version__, "parts": _parts_of(self.core), **state}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take a pickle's state; a warning says so where another version wrote it.
+
+        Raises
+        ------
+        ValueError
+            If its parts do not fit together.
+        """
+        state = dict(state)
+        version, parts = state.pop("version", None), state.pop("parts", {})
+        if version != _core.__version__:
+            warn_caller(
+                f"this model was pickled by maxmargin {version} and is loaded by "
+                f"{_core.__version__}: check its predictions, or fit it again"
+            )
+        try:
+            kernel: KernelParams = state["kernel"]
+            _check(isinstance(kernel, KernelParams), "the kernel")
+            core_kernel = kernel.to_core(_matrix(parts["support_vectors"]))
+            self.__init__(_core.KernelModel(kernel=core_kernel, **parts), **state)  # type: ignore[misc]
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"The internal representation of a model was altered: {error}"
+            ) from error
+
+
+def _parts_of(core: _core.KernelModel) -> dict[str, Any]:
+    return {name: getattr(core, name) for name in _PARTS}
+
+
+def _matrix(vectors: Any) -> Matrix:
+    """Return samples that the core shows in the package's form."""
+    matrix: Matrix = CsrMatrix(*vectors) if isinstance(vectors, tuple) else vectors
+    return matrix
+
+
+def _check(is_sound: bool, part: str) -> None:
+    if not is_sound:
+        raise ValueError(f"{part} does not fit the rest of the model; fit it again")

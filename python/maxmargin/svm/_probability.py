@@ -1,0 +1,215 @@
+"""Calibration: sigmoids that make probabilities of the decision values of pairs of classes.
+
+References
+----------
+.. [1] J. C. Platt, "Probabilistic outputs for support vector machines" (1999).
+.. [2] H.-T. Lin, C.-J. Lin, R. C. Weng, "A note on Platt's probabilistic outputs for support vector
+   machines", Machine Learning 68 (2007), Algorithm 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maxmargin import _input
+from maxmargin._estimator.wording import shown
+from maxmargin._input import Callback
+from maxmargin._input.sparse import Matrix, take_rows
+from maxmargin.exceptions import NotFittedError, compatible
+from maxmargin.svm._fit import Solution, Training
+
+if TYPE_CHECKING:
+    from maxmargin.svm._machine import KernelMachine as _Mixin
+else:
+    _Mixin = object
+
+N_FOLDS = 5
+
+
+class Calibrated(_Mixin):
+    """What a classifier with `probability` offers besides classes and decision values."""
+
+    probability: bool
+    random_state: Any
+
+    @property
+    def _calibrates(self) -> bool:
+        """Whether `fit` is to calibrate probabilities."""
+        return _input.check_flag("probability", self.probability)
+
+    def _seed_of_folds(self) -> int:
+        return _input.check_seed(self.random_state)
+
+    @property
+    def predict_proba(self) -> Callable[[Any], NDArray[np.float64]]:
+        """Function of samples to the probability of every class, (n_samples, n_classes).
+
+        Only where the estimator was fitted with `probability`. Columns are in the order of
+        `classes_`. Raises what `decision_function` raises.
+        """
+        self._check_probability()
+        return self._predict_proba
+
+    @property
+    def predict_log_proba(self) -> Callable[[Any], NDArray[np.float64]]:
+        """Function of samples to the logarithms of `predict_proba`."""
+        self._check_probability()
+        return lambda X: np.log(self._predict_proba(X))
+
+    def _predict_proba(self, X: Any) -> NDArray[np.float64]:
+        self._fitted_sigmoids()
+        return self._model.core.probabilities(self._machine_values(X))
+
+    def _check_probability(self) -> None:
+        is_calibrated = self.__sklearn_is_fitted__() and self._model.core.sigmoids.size > 0
+        if not (self._calibrates or is_calibrated):
+            raise AttributeError("probabilities are available only with probability=True")
+
+    def _fitted_sigmoids(self) -> NDArray[np.float64]:
+        self._check_fitted()
+        sigmoids = self._model.core.sigmoids
+        if sigmoids.size == 0:
+            raise compatible(NotFittedError)(
+                "predict_proba is not available when fitted with probability=False"
+            )
+        return sigmoids
+
+    @property
+    def probA_(self) -> NDArray[np.float64]:  # noqa: N802
+        """A of every machine: the first class of a pair has probability 1 / (1 + exp(A f + B))."""
+        slopes: NDArray[np.float64] = self._fitted_sigmoids()[0]
+        return slopes
+
+    @property
+    def probB_(self) -> NDArray[np.float64]:  # noqa: N802
+        """B of every machine."""
+        offsets: NDArray[np.float64] = self._fitted_sigmoids()[1]
+        return offsets
+
+
+def check_enough_samples(
+    codes: NDArray[np.int64], weight: NDArray[np.float64], classes: NDArray[Any]
+) -> None:
+    """Check that every fold of the cross-validation can hold a sample of every class."""
+    counts = np.bincount(codes[weight > 0.0], minlength=len(classes))
+    if counts.min() < N_FOLDS:
+        few = shown(classes[counts.argmin()])
+        raise ValueError(
+            f"probabilities need at least {N_FOLDS} samples of every class, of positive weight, "
+            f"for their cross-validation, but class {few} has {counts.min()}"
+        )
+
+
+def folds(
+    codes: NDArray[np.int64], weight: NDArray[np.float64], seed: int
+) -> Iterator[NDArray[np.bool_]]:
+    """Yield, for every fold, which samples are held out: a fifth of those of every class that have
+    a weight."""
+    rng = np.random.default_rng(seed)
+    fold = np.full(len(codes), -1)
+    for code in range(int(codes.max()) + 1):
+        members = np.flatnonzero((codes == code) & (weight > 0.0))
+        fold[rng.permutation(members)] = np.arange(len(members)) % N_FOLDS
+    for k in range(N_FOLDS):
+        yield fold == k
+
+
+def held_out_values(
+    samples: Matrix,
+    codes: NDArray[np.int64],
+    upper: NDArray[np.float64],
+    training: Training,
+    train: Callable[[Matrix, NDArray[np.int64], Callback | None], Solution],
+    seed: int,
+) -> NDArray[np.float64]:
+    """Return the values of every machine for all samples, by machines trained without them."""
+    kernel, n_classes = training.kernel, int(codes.max()) + 1
+    values = np.zeros((len(codes), n_classes * (n_classes - 1) // 2))
+    for held_out in folds(codes, upper, seed):
+        rows, others = np.flatnonzero(~held_out & (upper > 0.0)), np.flatnonzero(held_out)
+        part, rest = take_rows(samples, rows), take_rows(samples, others)
+        if kernel.is_given:
+            assert isinstance(part, np.ndarray)
+            assert isinstance(rest, np.ndarray)
+            part, rest = np.ascontiguousarray(part[:, rows]), np.ascontiguousarray(rest[:, rows])
+        core, _ = training.solve(partial(train, part, rows, training.callback))
+        values[others] = core.decision_values(rest, factors=kernel.factors(rest))
+    return values
+
+
+def fit_sigmoids(
+    values: NDArray[np.float64], codes: NDArray[np.int64], weight: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return A and B of every machine, shape (2, n_machines): p(first class) = sigma(-(A f + B)).
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_samples, n_machines)
+        Values of the machines for samples that they were not trained on, positive for the first
+        class of the pair.
+    """
+    n_classes = int(codes.max()) + 1
+    sigmoids = []
+    for p, (i, j) in enumerate(combinations(range(n_classes), 2)):
+        rows = np.flatnonzero(((codes == i) | (codes == j)) & (weight > 0.0))
+        sigmoids.append(fit_sigmoid(values[rows, p], codes[rows] == i))
+    return np.array(sigmoids).T
+
+
+def fit_sigmoid(values: NDArray[np.float64], is_first: NDArray[np.bool_]) -> tuple[float, float]:
+    """Return the A <= 0 and B of greatest likelihood, by Newton steps with backtracking [2]_.
+
+    Where the likelihood is greatest for an A > 0, which would answer backwards, A is 0 and B that
+    of the shares of the classes.
+    """
+    scale = float(np.abs(values).max()) or 1.0
+    values = values / scale
+    n_first = int(is_first.sum())
+    n_second = len(is_first) - n_first
+    targets = np.where(is_first, (n_first + 1.0) / (n_first + 2.0), 1.0 / (n_second + 2.0))
+    A, B = 0.0, math.log((n_second + 1.0) / (n_first + 1.0))
+    prior = B
+
+    def loss(A: float, B: float) -> float:
+        exponent = A * values + B
+        # log(1 + exp(x)) - (1 - t) x, without overflow
+        return float((np.logaddexp(0.0, exponent) - (1.0 - targets) * exponent).sum())
+
+    least = loss(A, B)
+    for _ in range(100):
+        p = _sigma(-(A * values + B))
+        curvature = p * (1.0 - p)
+        h11 = float(values @ (values * curvature)) + 1e-12
+        h22 = float(curvature.sum()) + 1e-12
+        h21 = float(values @ curvature)
+        slope = targets - p
+        g1, g2 = float(values @ slope), float(slope.sum())
+        if abs(g1) < 1e-5 and abs(g2) < 1e-5:
+            break
+        determinant = h11 * h22 - h21 * h21
+        dA = -(h22 * g1 - h21 * g2) / determinant
+        dB = -(-h21 * g1 + h11 * g2) / determinant
+        descent = g1 * dA + g2 * dB
+        step = 1.0
+        while step >= 1e-10:
+            found = loss(A + step * dA, B + step * dB)
+            if found < least + 1e-4 * step * descent:
+                A, B, least = A + step * dA, B + step * dB, found
+                break
+            step /= 2.0
+        else:
+            break
+    return (A / scale, B) if A <= 0.0 and math.isfinite(A + B) else (0.0, prior)
+
+
+def _sigma(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return 1 / (1 + exp(-x)) without overflow."""
+    small = np.exp(-np.abs(x))
+    return np.where(x >= 0.0, 1.0, small) / (1.0 + small)

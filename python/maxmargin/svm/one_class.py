@@ -1,0 +1,182 @@
+"""One-class support vector machine."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maxmargin import _core, _input
+from maxmargin._estimator.texts import KERNEL_MACHINE, documented
+from maxmargin._input import Callback, Gamma
+from maxmargin.kernels._parameter import Kernel
+from maxmargin.svm._machine import KernelMachine
+
+__all__ = ["OneClassSVM"]
+
+Self = TypeVar("Self", bound="OneClassSVM")
+
+
+@documented(KERNEL_MACHINE)
+class OneClassSVM(KernelMachine):
+    """One-class support vector machine: the region where most of the samples lie.
+
+    Up to `tol`, `nu` is at least the share of the training samples outside the region, and at most
+    that of the support vectors; free support vectors lie on its edge. Solves [1]_, in LIBSVM's
+    scaling,
+
+        min 1/2 ||w||^2 - s rho + sum of C_i max(0, rho - w.phi(x_i)),
+
+    with s = nu times the sum of the C_i, which are the weights of the samples, through its dual
+    with the solver of `SVC`. A sample is inside where w.phi(x) - rho >= 0.
+
+    Parameters
+    ----------
+    tol : float
+        Tolerance on the KKT violation, > 0 (LIBSVM's stopping rule); times s where s < 1.
+    nu : float
+        In (0, 1].
+
+    Attributes
+    ----------
+    support_, support_vectors_, n_support_, intercept_, coef_
+    dual_coef_ : ndarray of float64, shape (1, n_SV)
+        Coefficients alpha_i, within [0, C_i]; their sum is s.
+    offset_ : float
+        -intercept_: decision_function is score_samples - offset_.
+    certificate_, n_iter_, fit_status_, shape_fit_, n_features_in_, feature_names_in_
+
+    Notes
+    -----
+    The decision value 0 is inside, class +1 (LIBSVM: outside).
+
+    References
+    ----------
+    .. [1] B. Schoelkopf, J. C. Platt, J. Shawe-Taylor, A. J. Smola, R. C. Williamson, "Estimating
+       the support of a high-dimensional distribution", Neural Computation 13 (2001).
+
+    Examples
+    --------
+    >>> from maxmargin import OneClassSVM
+    >>> model = OneClassSVM(gamma=1.0, nu=0.5).fit([[0.0], [0.1], [0.2], [5.0]])
+    >>> model.predict([[0.1], [9.0]]).tolist()
+    [1, -1]
+    """
+
+    nu: float
+
+    _estimator_type = "outlier_detector"
+    _svm_type = "one_class"
+    _hint = "smaller nu"
+
+    def __init__(
+        self,
+        *,
+        kernel: Kernel = "rbf",
+        degree: int = 3,
+        gamma: Gamma = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        nu: float = 0.5,
+        shrinking: bool = True,
+        cache_size: float = 200,
+        verbose: bool = False,
+        max_iter: int = -1,
+        n_jobs: int | None = None,
+        time_limit: float | None = None,
+        callback: Callback | None = None,
+    ) -> None:
+        self._store(locals())
+
+    def fit(self: Self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Train on samples `X`.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            C-contiguous float32 or float64 arrays and canonical CSR are read in place; everything
+            else is converted to a copy.
+        y : ignored
+            There for scikit-learn's sake.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Bounds of the dual variables, >= 0. A sample of weight 0 is left out.
+
+        Returns
+        -------
+        self
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            If a parameter, the data or the weights are not as described, or the kernel overflows.
+            The estimator then stays as it was.
+        Cancelled
+            If `callback` returned True. The estimator stays as it was.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the solver stopped before `tol` was reached. The model is usable.
+        """
+        training = self._check_training()
+        nu = _input.check_nu(self.nu)
+        matrix = self._matrix_to_fit(X)
+        weight = _input.check_sample_weight(sample_weight, matrix.shape[0])
+        upper = _input.weighted_bounds(1.0, weight)
+        samples, training = self._prepare(matrix, training, upper)
+        core, certificate = training.run(
+            lambda callback: _core.one_class_fit(
+                samples, upper, training.kernel.to_core(samples), training.options(), nu, callback
+            )
+        )
+        self._commit(X, matrix, training, core, certificate)
+        return self
+
+    @property
+    def offset_(self) -> float:
+        return float(self._model.core.rho[0])
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return w.phi(x) - rho of every sample, shape (n_samples,); negative outside.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            If `X` is not valid, has another number of features, or the kernel overflows.
+        """
+        return self._machine_values(X)[:, 0]
+
+    def score_samples(self, X: Any) -> NDArray[np.float64]:
+        """Return w.phi(x) of every sample; raises what `decision_function` raises."""
+        return self.decision_function(X) + self.offset_
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """Return +1 for samples inside the region and -1 for the others.
+
+        Raises what `decision_function` raises.
+        """
+        return np.where(self.decision_function(X) >= 0.0, 1, -1)
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[np.int64]:
+        """Return `fit(X, y, sample_weight).predict(X)`."""
+        return self.fit(X, y, sample_weight).predict(X)
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import Tags, TargetTags
+
+        return Tags(
+            estimator_type="outlier_detector",
+            target_tags=TargetTags(required=False),
+            transformer_tags=None,
+            regressor_tags=None,
+            classifier_tags=None,
+            input_tags=self._input_tags(),
+        )
