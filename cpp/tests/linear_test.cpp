@@ -24,7 +24,7 @@ TEST_CASE("Newton's method closes the duality gap of the squared hinge loss") {
   const double C = 0.7;
   const std::vector<double> upper(500, C);
   const MatrixView X = clouds.view();
-  const linear::LinearProblem problem{X, clouds.y, upper};
+  const linear::LinearProblem problem{{}, X, clouds.y, upper};
   linear::LinearOptions options;
   options.tol = 1e-8;
   Control control;
@@ -55,7 +55,7 @@ TEST_CASE("penalty l1: a weight is 0, or the slope of the loss is that of the pe
   const std::vector<double> upper(300, C);
   const MatrixView X = clouds.view();
   const linear::LinearProblem problem{
-      X, clouds.y, upper, linear::LinearLoss::squared_hinge, linear::Penalty::l1, 0.0, 0.0};
+      {.penalty = linear::Penalty::l1, .intercept_scaling = 0.0}, X, clouds.y, upper};
   linear::LinearOptions options;
   options.tol = 1e-10;
   Control control;

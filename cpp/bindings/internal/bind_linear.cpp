@@ -24,13 +24,7 @@ py::dict second_order_fit(const py::object& X, const Array<double>& y, const Arr
   require(y.size() == n_rows(view) && C.size() == n_rows(view) &&
               (start.size() == 0 || start.size() == n_rows(view)),
           "y, C and start must have an element for every row of X");
-  const linear::LinearProblem problem{view,
-                                      span_of(y),
-                                      span_of(C),
-                                      formulation.loss,
-                                      formulation.penalty,
-                                      formulation.epsilon,
-                                      formulation.intercept_scaling};
+  const linear::LinearProblem problem{formulation, view, span_of(y), span_of(C)};
   options.start = span_of(start);
   Control control(python_hook(callback));
   linear::LinearSolution solution;

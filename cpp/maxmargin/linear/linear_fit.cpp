@@ -84,17 +84,11 @@ std::vector<LinearSolution> solve_separate(const MatrixView& X, index_t n_tasks,
                                            const LinearFormulation& formulation,
                                            const LinearOptions& options, Control& control) {
   const bool is_for_one = n_tasks * std::ssize(C) == 1;
-  const LinearSolver solver(X, formulation.loss, formulation.penalty, is_for_one, options.threads);
+  const LinearSolver solver(X, formulation, is_for_one, options.threads);
   return solve_tasks(
       X, n_tasks, make, C, options,
       [&](const Task& task, std::span<const double> upper, const LinearOptions& of_task) {
-        const LinearProblem problem{solver.samples(),
-                                    task.y,
-                                    upper,
-                                    formulation.loss,
-                                    formulation.penalty,
-                                    formulation.epsilon,
-                                    formulation.intercept_scaling};
+        const LinearProblem problem{formulation, solver.samples(), task.y, upper};
         return solver.solve(problem, of_task, control);
       });
 }

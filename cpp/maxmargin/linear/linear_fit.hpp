@@ -9,16 +9,6 @@
 
 namespace maxmargin::linear {
 
-// What all machines of a fit have in common; see LinearProblem.
-struct LinearFormulation {
-  LinearLoss loss = LinearLoss::squared_hinge;
-  Penalty penalty = Penalty::l2;
-  double epsilon = 0.0;
-  double intercept_scaling = 1.0;
-  // One problem of all classes (crammer_singer.hpp), where neither loss nor penalty counts.
-  bool is_multiclass = false;
-};
-
 // Samples of several classes, and the folds of a cross-validation, each of which leaves some of
 // them out.
 struct ClassSamples {

@@ -37,17 +37,22 @@ enum class Penalty { l2, l1 };
 // With penalty l2, R = 1/2 ||w||^2 + 1/2 (b / s)^2, with l1, R = ||w||_1 + |b / s|, where s is the
 // intercept_scaling: b / s is the weight of a further feature that is s in every sample
 // (LIBLINEAR's bias). An infinite s leaves b without a penalty, and s = 0 means b = 0.
-//
-// Requires: y and C have an element for every row of X; y_i is -1 or +1 for the hinge losses; C_i
-// >= 0 and finite, samples with C_i = 0 having no part in it.
-struct LinearProblem {
-  const MatrixView& X;
-  std::span<const double> y;
-  std::span<const double> C;
+struct LinearFormulation {
   LinearLoss loss = LinearLoss::squared_hinge;
   Penalty penalty = Penalty::l2;
   double epsilon = 0.0; // of the insensitive losses
   double intercept_scaling = 1.0;
+  // Of several classes, one problem of all (descent/crammer_singer.hpp), where neither loss nor
+  // penalty counts.
+  bool is_multiclass = false;
+};
+
+// Requires: y and C have an element for every row of X; y_i is -1 or +1 for the hinge losses; C_i
+// >= 0 and finite, samples with C_i = 0 having no part in it.
+struct LinearProblem : LinearFormulation {
+  const MatrixView& X;
+  std::span<const double> y;
+  std::span<const double> C;
 };
 
 inline constexpr index_t kDefaultPasses = 10000; // of a dual descent

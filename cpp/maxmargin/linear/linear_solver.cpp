@@ -77,12 +77,12 @@ void keep_no_worse_than_zero(LinearSolution& solution, const LinearProblem& prob
 
 } // namespace
 
-LinearSolver::LinearSolver(const MatrixView& X, LinearLoss loss, Penalty penalty, bool is_for_one,
-                           int threads)
+LinearSolver::LinearSolver(const MatrixView& X, const LinearFormulation& formulation,
+                           bool is_for_one, int threads)
     : has_few_features_(n_cols(X) <= kFewFeatures && n_rows(X) >= n_cols(X)),
-      is_squared_(is_squared(loss)), X_(X) {
+      is_squared_(is_squared(formulation.loss)), X_(X) {
   if (has_few_features_) copy_if_mostly_zero(threads);
-  if (penalty == Penalty::l1) {
+  if (formulation.penalty == Penalty::l1) {
     if (!has_few_features_) columns_.emplace(X_);
   } else if (!has_few_features_ && is_for_one && is_sparse(X_) &&
              n_cols(X_) * kElementsPerWeight <= n_stored(X_)) {

@@ -32,7 +32,8 @@ namespace maxmargin::linear {
 class LinearSolver {
  public:
   // `is_for_one`: whether it solves one problem only.
-  LinearSolver(const MatrixView& X, LinearLoss loss, Penalty penalty, bool is_for_one, int threads);
+  LinearSolver(const MatrixView& X, const LinearFormulation& formulation, bool is_for_one,
+               int threads);
 
   // The samples as problems are to have them.
   const MatrixView& samples() const { return X_; }
