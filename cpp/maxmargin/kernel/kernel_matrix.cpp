@@ -28,8 +28,8 @@ constexpr index_t kGrain = 64; // columns, of which every thread takes whole mul
 
 template <Real T>
 KernelMatrix<T>::KernelMatrix(std::unique_ptr<KernelRows<T>> rows, std::size_t cache_bytes,
-                              int threads, Control& control, Variables variables)
-    : rows_(std::move(rows)), variables_(variables), cache_bytes_(cache_bytes),
+                              int threads, Control& control, Variables variables, const T* stored)
+    : rows_(std::move(rows)), variables_(variables), stored_(stored), cache_bytes_(cache_bytes),
       threads_(thread_count(threads)), control_(control),
       table_(simd::real_table<T>(simd::active_table())),
       scratch_(static_cast<std::size_t>(threads_)) {
@@ -42,7 +42,7 @@ template <Real T> void KernelMatrix<T>::open_cache() {
     closed_misses_ += cache_->misses();
     cache_.reset();
   }
-  if (rows_->stored_row(0) != nullptr) return; // a cache already
+  if (stored() != nullptr) return; // a cache already
   const bool fits_cache = n_columns() <= kCacheBytes / index_t{sizeof(T)} / n_columns();
   stores_rows_ = fits_cache || has_expensive_values();
   if (!stores_rows_) return;
@@ -61,7 +61,8 @@ template <Real T> std::size_t KernelMatrix<T>::cache_misses() const {
 template <Real T>
 void KernelMatrix<T>::square(std::span<const index_t> rows, T* out, index_t stride) {
   const std::vector<index_t> columns = single(rows);
-  if (may_take_rows_ && has_expensive_values() && keeps_all_rows()) {
+  const bool holds_all_rows = cache_ && cache_->capacity() >= n_columns();
+  if (may_take_rows_ && has_expensive_values() && holds_all_rows) {
     square_from_rows(columns, out, stride);
   } else {
     rows_->gather(columns);
@@ -155,7 +156,8 @@ void KernelMatrix<T>::add_duplicated(std::span<const index_t> rows, std::span<co
 template <Real T>
 void KernelMatrix<T>::add_single(std::span<const index_t> rows, std::span<const double> coef,
                                  double* out, std::span<const char> will_return) {
-  if (!stores_rows_ && rows_->adds_directly()) return add_directly(n_columns(), rows, coef, out);
+  if (!stores_rows_ && stored() == nullptr && rows_->adds_directly())
+    return add_directly(n_columns(), rows, coef, out);
   const RowSum sum{coef, out};
   add_in_pieces(rows, {&sum, 1}, will_return);
 }
@@ -230,7 +232,9 @@ void KernelMatrix<T>::add_piece(index_t n_columns, std::span<const index_t> rows
   std::vector<T*> room;         // of these in the cache, or nullptr
   // All are looked up before any is inserted: a new one could evict one that is about to be used.
   for (const index_t row : rows)
-    kept.push_back(cache_ ? cache_->find(row) : kernel.stored_row(row));
+    kept.push_back(cache_     ? cache_->find(row)
+                   : stored() ? stored() + row * kernel.size()
+                              : nullptr);
   for (index_t r = 0; r < n; ++r)
     if (kept[r] == nullptr) {
       const bool enters = cache_ && (will_return.empty() || will_return[r]);

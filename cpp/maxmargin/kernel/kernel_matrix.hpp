@@ -31,9 +31,11 @@ struct RowSum {
 // alone and are added in the order of the rows.
 template <Real T> class KernelMatrix {
  public:
-  // `control` is polled during the work that add_rows does, which may take long.
+  // `control` is polled during the work that add_rows does, which may take long. `stored`: all
+  // values of a single matrix, row by row, where they were computed beforehand; must outlive this.
   KernelMatrix(std::unique_ptr<KernelRows<T>> rows, std::size_t cache_bytes, int threads,
-               Control& control, Variables variables = Variables::single);
+               Control& control, Variables variables = Variables::single,
+               const T* stored = nullptr);
 
   // Whether squares copy values from cached rows, where the cache holds all rows and values are
   // expensive. K(i, j) of row i and of row j may differ in the last bit. So results then depend on
@@ -46,11 +48,9 @@ template <Real T> class KernelMatrix {
   int threads() const { return threads_; }
   // Whether computing a value costs more than fetching it from main memory.
   bool has_expensive_values() const { return rows_->products_per_value() >= kCheapProducts; }
-  // Whether every row, once computed, stays.
-  bool keeps_all_rows() const { return cache_ && cache_->capacity() >= n_columns(); }
 
   // The whole matrix where it stands in memory: size() x size() numbers; else nullptr.
-  const T* stored() const { return is_duplicated() ? nullptr : rows_->stored_row(0); }
+  const T* stored() const { return whole_ ? nullptr : stored_; }
 
   // out[r * stride + c] = K(rows[r], rows[c]); stride >= rows.size() rounded up to a cache line.
   void square(std::span<const index_t> rows, T* out, index_t stride);
@@ -105,6 +105,7 @@ template <Real T> class KernelMatrix {
   std::unique_ptr<KernelRows<T>> rows_;
   std::unique_ptr<KernelRows<T>> whole_; // while rows_ is restricted
   Variables variables_;
+  const T* stored_;
   std::size_t cache_bytes_;
   int threads_;
   Control& control_;

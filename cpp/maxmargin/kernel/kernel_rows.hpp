@@ -30,9 +30,6 @@ template <Real T> class KernelRows {
   // not what they mirror or fetch from a stored matrix: the same whatever threads took part.
   index_t values_computed() const { return values_computed_.load(std::memory_order_relaxed); }
 
-  // A row that stands in memory already, or nullptr; either all do or none.
-  virtual const T* stored_row(index_t) const { return nullptr; }
-
   // Makes the samples of these columns the queries 0 .. rows.size() - 1.
   virtual void gather(std::span<const index_t> rows) = 0;
 

@@ -23,14 +23,11 @@ constexpr index_t kUsualSupport = 1000;
 
 constexpr std::size_t kScaleSamples = 8; // of the diagonal
 
-template <Real T> std::unique_ptr<KernelRows<T>> kernel_rows(const KernelSource& source) {
-  const KernelOptions& options = source.options;
-  if (options.whole_matrix == nullptr)
-    return source.samples.rows<T>(source.segments, options.threads);
+template <Real T> AlignedBuffer<T>& of_type(KernelOptions::Memory& memory) {
   if constexpr (std::is_same_v<T, float>)
-    return source.samples.stored_rows(source.segments, options.whole_matrix->float32);
+    return memory.float32;
   else
-    return source.samples.stored_rows(source.segments, options.whole_matrix->float64);
+    return memory.float64;
 }
 
 // The segments of the variables, which are all twice where these are duplicated.
@@ -64,10 +61,18 @@ DualFit::DualFit(const Formulation& formulation, dual::DualProblem problem,
 }
 
 template <Real T> void DualFit::solve_in(const KernelSource& source) {
-  KernelMatrix<T> matrix(kernel_rows<T>(source), source.options.cache_bytes, source.options.threads,
-                         control_,
-                         formulation_.is_duplicated() ? Variables::duplicated : Variables::single);
-  matrix.set_square_from_rows(source.options.is_only_machine);
+  const KernelOptions& options = source.options;
+  auto rows = source.samples.rows<T>(source.segments, options.threads);
+  const T* stored = nullptr;
+  if (options.whole_matrix != nullptr) {
+    AlignedBuffer<T>& memory = of_type<T>(*options.whole_matrix);
+    source.samples.compute_all(source.segments, *rows, memory);
+    stored = memory.data();
+  }
+  const auto variables = formulation_.is_duplicated() ? Variables::duplicated : Variables::single;
+  KernelMatrix<T> matrix(std::move(rows), options.cache_bytes, options.threads, control_, variables,
+                         stored);
+  matrix.set_square_from_rows(options.is_only_machine);
   dual::SolverOptions left = options_;
   if (left.max_iter >= 0) left.max_iter -= certificate_.n_iter;
   try {

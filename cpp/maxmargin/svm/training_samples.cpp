@@ -1,7 +1,6 @@
 #include "maxmargin/svm/training_samples.hpp"
 
 #include "maxmargin/base/random.hpp"
-#include "maxmargin/kernel/rows/stored_kernel_rows.hpp"
 #include "maxmargin/simd/dispatch.hpp"
 
 #include <algorithm>
@@ -51,8 +50,8 @@ template <Real T> const T* TrainingSamples::diagonal_block(index_t s) const {
 }
 
 template <Real T>
-std::unique_ptr<KernelRows<T>> TrainingSamples::stored_rows(std::span<const index_t> segments,
-                                                            AlignedBuffer<T>& memory) const {
+void TrainingSamples::compute_all(std::span<const index_t> segments, KernelRows<T>& kernel,
+                                  AlignedBuffer<T>& memory) const {
   const index_t n_first = n_columns(segments[0]), n_second = n_columns(segments[1]);
   const index_t n = n_first + n_second;
   memory.resize_discard(n * n);
@@ -64,23 +63,21 @@ std::unique_ptr<KernelRows<T>> TrainingSamples::stored_rows(std::span<const inde
   copy_diagonal(segments[0], 0, n_first);
   copy_diagonal(segments[1], n_first, n_second);
 
-  const auto kernel = rows<T>(segments, 1);
-  kernel->gather(identity_order(n_first));
-  const index_t row_chunk = kernel->row_chunk(), column_chunk = kernel->column_chunk();
+  kernel.gather(identity_order(n_first));
+  const index_t row_chunk = kernel.row_chunk(), column_chunk = kernel.column_chunk();
   std::vector<T*> strip(static_cast<std::size_t>(row_chunk));
   for (index_t r = 0; r < n_first; r += row_chunk) {
     control_.poll();
     const index_t count = std::min(row_chunk, n_first - r);
     for (index_t c = n_first; c < n; c += column_chunk) {
       for (index_t k = 0; k < count; ++k) strip[k] = memory.data() + (r + k) * n + c;
-      kernel->evaluate(r, count, c, std::min(c + column_chunk, n), strip.data(), 0);
+      kernel.evaluate(r, count, c, std::min(c + column_chunk, n), strip.data(), 0);
     }
   }
   const auto transpose = simd::real_table<T>(simd::active_table()).transpose;
   for (index_t r = n_first; r < n; r += kLane<T>)
     for (index_t c = 0; c < n_first; c += kLane<T>)
       transpose(memory.data() + c * n + r, n, memory.data() + r * n + c, n);
-  return std::make_unique<StoredKernelRows<T>>(memory.data(), n, kernel->values_computed());
 }
 
 ExactSums TrainingSamples::exact_sums(std::span<const index_t> segments, int threads) const {
@@ -142,9 +139,9 @@ template std::unique_ptr<KernelRows<float>> TrainingSamples::rows(std::span<cons
 template std::unique_ptr<KernelRows<double>> TrainingSamples::rows(std::span<const index_t>,
                                                                    int) const;
 
-template std::unique_ptr<KernelRows<float>>
-TrainingSamples::stored_rows(std::span<const index_t>, AlignedBuffer<float>&) const;
-template std::unique_ptr<KernelRows<double>>
-TrainingSamples::stored_rows(std::span<const index_t>, AlignedBuffer<double>&) const;
+template void TrainingSamples::compute_all(std::span<const index_t>, KernelRows<float>&,
+                                           AlignedBuffer<float>&) const;
+template void TrainingSamples::compute_all(std::span<const index_t>, KernelRows<double>&,
+                                           AlignedBuffer<double>&) const;
 
 } // namespace maxmargin

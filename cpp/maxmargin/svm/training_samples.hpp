@@ -29,11 +29,11 @@ class TrainingSamples {
   template <Real T>
   std::unique_ptr<KernelRows<T>> rows(std::span<const index_t> segments, int threads) const;
 
-  // The same for two segments, with all values computed. The kernel matrix of a segment with itself
-  // is computed once for all calls; the rest stands in `memory`, which must outlive the result.
+  // Puts all values of `kernel`, the rows of two segments, into `memory`. The kernel matrix of a segment
+  // with itself is computed once for all calls.
   template <Real T>
-  std::unique_ptr<KernelRows<T>> stored_rows(std::span<const index_t> segments,
-                                             AlignedBuffer<T>& memory) const;
+  void compute_all(std::span<const index_t> segments, KernelRows<T>& kernel,
+                   AlignedBuffer<T>& memory) const;
 
   // Multiplications of one kernel value.
   double products_per_value() const { return plan_.products_per_value(); }
