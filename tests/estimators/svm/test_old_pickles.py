@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -54,11 +56,7 @@ def state_of_version_0_1(model):
 
 
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_matrix])
-@pytest.mark.parametrize(
-    "estimator",
-    [*ESTIMATORS],
-    ids=repr,
-)
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: re.sub(r" at 0x\w+", "", repr(e)))
 def test_pickles_of_version_0_1_load(estimator, container):
     X, y = samples()
     if estimator.kernel == "precomputed":
