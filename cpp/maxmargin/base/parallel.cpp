@@ -26,7 +26,7 @@ int thread_count(int requested) {
 }
 
 int thread_count_for(int requested, double work) {
-  const double useful = work / (kWorkOfThread * WakeUp::ratio());
+  const double useful = work / (kWorkOfThread * WakeUp::of_process().ratio());
   if (useful < 2.0) return 1;
   const double most = std::min(useful, static_cast<double>(ThreadPool::kMostThreads));
   return std::min(thread_count(requested), static_cast<int>(most));

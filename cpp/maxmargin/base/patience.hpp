@@ -50,7 +50,7 @@ class Patience {
   // The cost of a wake-up, in microseconds of spinning. It takes 15 to 25 of them, and 7 of the
   // thread that wakes. With 30, SVC on 2,000 samples of 20 features took 6 % longer than with
   // barriers that only spin; with 250, as long (2 processors of a virtual machine, 60 to 140
-  // between two meetings). Of a machine whose wake-ups differ, this times WakeUp::ratio().
+  // between two meetings). Where wake-ups are slow, this times WakeUp::ratio().
   static constexpr float kWakeUp = 250.0F;
   static constexpr float kMemory = 1.0F / 16.0F; // the share of the last wait in the mean costs
   static constexpr int kPauses = 8;
@@ -66,7 +66,7 @@ class Patience {
   }
 
   void learn(Clock::duration wait) {
-    const float wake_up = kWakeUp * static_cast<float>(WakeUp::ratio());
+    const float wake_up = kWakeUp * static_cast<float>(WakeUp::of_process().ratio());
     const float waited = std::chrono::duration<float, std::micro>(wait).count();
     for (std::size_t s = 0; s < kSpins.size(); ++s) {
       const auto spin = static_cast<float>(kSpins[s].count());

@@ -171,7 +171,7 @@ class ThreadPool::Worker {
                                           std::memory_order_acquire))
         continue;
       if (slept_from < offered_at_)
-        WakeUp::measure(slept_from, offered_at_, Patience::Clock::now());
+        WakeUp::of_process().measure(slept_from, offered_at_, Patience::Clock::now());
       while (thread_ < pool_.share() && tasks_->run_next(thread_)) {
       }
       last = state - offered;
