@@ -16,12 +16,10 @@ from maxmargin._input.examples import EMPTY, Examples
 from maxmargin._input.mapped import is_mapped
 from maxmargin._input.sparse import CsrMatrix, Matrix, product
 from maxmargin.online._mistake_driven import MistakeDriven
+from maxmargin.online._settings import check_one_pass, settings_of
 from maxmargin.progress import with_line_of_passes
 
 Self = TypeVar("Self", bound="OnlineLinear")
-
-# Where `early_stopping` is set without a tolerance.
-_EARLY_TOL = 1e-3
 
 
 class OnlineLinear(MistakeDriven):
@@ -72,7 +70,7 @@ class OnlineLinear(MistakeDriven):
         ConvergenceWarning
             If `max_iter` passes were not enough.
         """
-        settings = self._settings()
+        settings = settings_of(self)
         goes_on = _input.check_flag("warm_start", self.warm_start)
         matrix = self._matrix_to_fit(X)
         codes, classes = _input.check_labels(y, matrix.shape[0], type(self).__name__)
@@ -81,14 +79,14 @@ class OnlineLinear(MistakeDriven):
         examples = self._examples(matrix, codes, classes, sample_weight)
         start = None
         if goes_on and self.__sklearn_is_fitted__():
-            self._check_same_model(X, matrix, classes)
+            _check_same_model(self, X, matrix, classes)
             start = self._present_state()
         validation_weight = EMPTY
         if self.early_stopping:
             examples, validation_weight = examples.split(
                 self.validation_fraction, settings.passes.seed
             )
-        result = self._train(examples, validation_weight, settings, start)
+        result = train(self, examples, validation_weight, settings, start)
         objective = self._evaluate(examples, settings, result.states)
         self._set_fit(examples, settings, result, objective)
         self._record_features(X, matrix.shape[1])
@@ -120,9 +118,9 @@ class OnlineLinear(MistakeDriven):
             As in `fit`; also if `classes` is missing in the first call, or another than before.
         """
         owner = type(self).__name__
-        settings = self._settings()
+        settings = settings_of(self)
         settings.passes.max_iter, settings.passes.tol = 1, None
-        self._check_one_pass()
+        check_one_pass(self.class_weight, self.early_stopping)
         is_first = not self.__sklearn_is_fitted__()
         if is_first and classes is None:
             raise ValueError(
@@ -138,9 +136,9 @@ class OnlineLinear(MistakeDriven):
         examples = self._examples(matrix, codes, known, sample_weight)
         start = None
         if not is_first:
-            self._check_same_model(X, matrix, known)
+            _check_same_model(self, X, matrix, known)
             start = self._present_state()
-        result = self._train(examples, EMPTY, settings, start)
+        result = train(self, examples, EMPTY, settings, start)
         self._set_fit(examples, settings, result)
         if is_first:
             self._record_features(X, matrix.shape[1])
@@ -199,25 +197,6 @@ class OnlineLinear(MistakeDriven):
 
     # -- what an estimator says of itself ----------------------------------------------------------
 
-    def _settings(self) -> _core.OnlineSettings:
-        """Return the core's settings, checked."""
-        early = _input.check_flag("early_stopping", self.early_stopping)
-        _input.check_real("validation_fraction", self.validation_fraction, above=0, below=1)
-        _input.check_choice("multi_class", self.multi_class, ("ovr", "crammer_singer"))
-        settings = _core.OnlineSettings()
-        settings.passes = self._check_passes()
-        if early and settings.passes.tol is None:
-            settings.passes.tol = _EARLY_TOL
-        settings.passes.n_iter_no_change = _input.check_integer(
-            "n_iter_no_change", self.n_iter_no_change, at_least=1
-        )
-        settings.fit_intercept = _input.check_flag("fit_intercept", self.fit_intercept)
-        settings.penalty = self._penalty()
-        settings.average_from = self._average_from()
-        settings.n_threads = _input.check_n_jobs(self.n_jobs)
-        self._set_steps(settings)
-        return settings
-
     def _set_steps(self, settings: _core.OnlineSettings) -> None:
         """Set the loss and the steps."""
         raise NotImplementedError
@@ -231,30 +210,6 @@ class OnlineLinear(MistakeDriven):
     def _warn(self, settings: _core.OnlineSettings) -> None:
         """Warn, for the caller of `fit`, that training did not converge."""
         raise NotImplementedError
-
-    def _check_one_pass(self) -> None:
-        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
-            raise ValueError(
-                "class_weight='balanced' is not available in partial_fit, which does not know all "
-                "samples; give a dict of class weights"
-            )
-        if self.early_stopping:
-            raise ValueError("early_stopping must be False in partial_fit, which makes one pass")
-
-    def _penalty(self) -> _core.LinearPenalty:
-        alpha = _input.check_real("alpha", self.alpha, at_least=0)
-        ratio = _input.check_real("l1_ratio", self.l1_ratio, at_least=0, at_most=1)
-        if self.penalty is None:
-            return _core.LinearPenalty(0.0, 0.0)
-        kind = _input.check_choice("penalty", self.penalty, ("l2", "l1", "elasticnet"))
-        share = {"l2": 0.0, "l1": 1.0, "elasticnet": ratio}[kind]
-        return _core.LinearPenalty(alpha * (1.0 - share), alpha * share)
-
-    def _average_from(self) -> int:
-        """Return the first step that the average counts, 0 for no average."""
-        if isinstance(self.average, (bool, np.bool_)):
-            return int(self.average)
-        return _input.check_integer("average", self.average, at_least=0, at_most=2**62)
 
     # -- training ----------------------------------------------------------------------------------
 
@@ -277,65 +232,11 @@ class OnlineLinear(MistakeDriven):
             weight = class_factors(weight)
         return Examples(matrix, codes, classes, sample_weight, weight, positive)
 
-    def _check_same_model(self, X: Any, matrix: Matrix, classes: NDArray[Any]) -> None:
-        owner = type(self).__name__
-        _input.check_features(
-            X, matrix.shape[1], owner, self.n_features_in_, vars(self).get("feature_names_in_")
-        )
-        if not np.array_equal(classes, self.classes_):
-            raise ValueError(
-                f"{owner} goes on from weights for the classes {self.classes_.tolist()}, but got "
-                f"the classes {classes.tolist()}"
-            )
-        one_problem = len(self._state.n_steps) == 1
-        if len(classes) > 2 and one_problem != (self.multi_class == "crammer_singer"):
-            raise ValueError(f"{owner} goes on from weights of another multi_class")
-
     def _present_state(self) -> _core.OnlineStates:
         """Return where training goes on; coef_ holds unless it is an average."""
         if self._state.has_averages:
             return self._state
         return self._state.with_weights(self.coef_, self.intercept_)
-
-    def _train(
-        self,
-        examples: Examples,
-        validation_weight: NDArray[np.float64],
-        settings: _core.OnlineSettings,
-        start: _core.OnlineStates | None,
-    ) -> _core.OnlineResult:
-        X = examples.X
-        heaviest = 1.0 if examples.weight is None else float(examples.weight.max())
-        if not math.isfinite(float(examples.class_weight.max()) * self.eta0 * heaviest):
-            raise ValueError(
-                f"eta0={self.eta0} times class_weight and sample_weight overflows; reduce them"
-            )
-        arrays = (X.data, X.indices) if isinstance(X, CsrMatrix) else (X,)
-        settings.is_mapped = any(map(is_mapped, arrays))
-
-        def train(callback: Callback | None) -> _core.OnlineResult:
-            try:
-                return _core.online_fit(
-                    X,
-                    examples.codes,
-                    examples.given_weight(),
-                    validation_weight,
-                    examples.class_weight,
-                    examples.positive,
-                    settings,
-                    start,
-                    callback,
-                )
-            except _core.NumericError as error:
-                _input.check_values(X, type(self).__name__)
-                raise ValueError(self._overflow_message(str(error))) from error
-
-        if not _input.check_verbose(self.verbose):
-            return train(None)
-        measure = "objective" if settings.follows_loss else "mistake_rate"
-        if len(validation_weight) > 0:
-            measure = "validation_error"
-        return with_line_of_passes(train, measure)
 
     def _set_fit(
         self,
@@ -371,6 +272,27 @@ class OnlineLinear(MistakeDriven):
         )
 
 
+def _check_same_model(
+    estimator: OnlineLinear, X: Any, matrix: Matrix, classes: NDArray[Any]
+) -> None:
+    owner = type(estimator).__name__
+    _input.check_features(
+        X,
+        matrix.shape[1],
+        owner,
+        estimator.n_features_in_,
+        vars(estimator).get("feature_names_in_"),
+    )
+    if not np.array_equal(classes, estimator.classes_):
+        raise ValueError(
+            f"{owner} goes on from weights for the classes {estimator.classes_.tolist()}, but got "
+            f"the classes {classes.tolist()}"
+        )
+    one_problem = len(estimator._state.n_steps) == 1
+    if len(classes) > 2 and one_problem != (estimator.multi_class == "crammer_singer"):
+        raise ValueError(f"{owner} goes on from weights of another multi_class")
+
+
 def weights_of(
     states: _core.OnlineStates,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -378,3 +300,44 @@ def weights_of(
     if states.has_averages:
         return states.average_w, states.average_b
     return states.w, states.b
+
+
+def train(
+    estimator: OnlineLinear,
+    examples: Examples,
+    validation_weight: NDArray[np.float64],
+    settings: _core.OnlineSettings,
+    start: _core.OnlineStates | None,
+) -> _core.OnlineResult:
+    X = examples.X
+    heaviest = 1.0 if examples.weight is None else float(examples.weight.max())
+    if not math.isfinite(float(examples.class_weight.max()) * estimator.eta0 * heaviest):
+        raise ValueError(
+            f"eta0={estimator.eta0} times class_weight and sample_weight overflows; reduce them"
+        )
+    arrays = (X.data, X.indices) if isinstance(X, CsrMatrix) else (X,)
+    settings.is_mapped = any(map(is_mapped, arrays))
+
+    def run(callback: Callback | None) -> _core.OnlineResult:
+        try:
+            return _core.online_fit(
+                X,
+                examples.codes,
+                examples.given_weight(),
+                validation_weight,
+                examples.class_weight,
+                examples.positive,
+                settings,
+                start,
+                callback,
+            )
+        except _core.NumericError as error:
+            _input.check_values(X, type(estimator).__name__)
+            raise ValueError(estimator._overflow_message(str(error))) from error
+
+    if not _input.check_verbose(estimator.verbose):
+        return run(None)
+    measure = "objective" if settings.follows_loss else "mistake_rate"
+    if len(validation_weight) > 0:
+        measure = "validation_error"
+    return with_line_of_passes(run, measure)
