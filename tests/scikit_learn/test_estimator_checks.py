@@ -41,7 +41,7 @@ EQUIVALENCE = (
     "check_sample_weight_equivalence_on_dense_data",
     "check_sample_weight_equivalence_on_sparse_data",
 )
-TO_TOL = "equal to tol, not to 1e-7; and repeated rows change gamma='scale'"
+TO_TOL = "equal to tol, not to 1e-7"
 IN_ORDER = "a repeated sample is seen again, a weighted one makes a larger step"
 INFEASIBLE = "nu is infeasible with weights of the classes as unequal as the check's"
 # scikit-learn expects the same of its own estimators, and no others.

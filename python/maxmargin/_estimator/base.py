@@ -34,6 +34,10 @@ class BaseEstimator:
     # What an error adds about a model from a file without its number of features.
     _feature_hint: str = ""
 
+    # Whether a weight of 2 is a second copy and one of 0 none wherever samples are counted too: in
+    # gamma='scale', class_weight='balanced' and calibration.
+    _counts_weights = True
+
     n_features_in_: int
     feature_names_in_: NDArray[np.object_]
 
@@ -41,6 +45,10 @@ class BaseEstimator:
         """Keep the arguments of `__init__`, its `locals()`, under their own names."""
         for name in self._parameter_names():
             setattr(self, name, arguments[name])
+
+    def _counted(self, sample_weight: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
+        """Return how often every sample counts, None for once."""
+        return sample_weight if self._counts_weights else None
 
     @classmethod
     def _parameter_names(cls) -> list[str]:

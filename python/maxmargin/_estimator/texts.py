@@ -40,8 +40,8 @@ kernel : {'linear', 'poly', 'rbf', 'sigmoid', 'precomputed'}, Kernel or callable
 degree : int
     Degree of the polynomial kernel, >= 0.
 gamma : {'scale', 'auto'} or float
-    'scale' is 1 / (n_features * X.var()), 1 where the variance is zero; 'auto' is 1 / n_features;
-    or a number > 0.
+    'scale' is 1 / (n_features * X.var()), 1 where the variance is zero, with a sample counted as
+    often as its `sample_weight` says; 'auto' is 1 / n_features; or a number > 0.
 coef0 : float
     Constant term of the polynomial and sigmoid kernels.
 cache_size : float
@@ -89,7 +89,8 @@ PAIRWISE = f"""{KERNEL_MACHINE}{CLASSIFIER}
 max_iter : int
     Cap on the iterations of every machine; -1 is a generous one of the solver's own.
 class_weight : dict, 'balanced' or None
-    Factors of C_i by class; 'balanced' is n_samples / (n_classes * count of the class).
+    Factors of C_i by class; 'balanced' is n_samples / (n_classes * count of the class), by the sums
+    of `sample_weight`.
 decision_function_shape : {{'ovr', 'ovo'}}
     With more than two classes: 'ovo' gives the value of every machine, (i, j) positive for class i;
     'ovr' gives every class its votes, a whole number, plus its confidence squeezed into
@@ -99,8 +100,8 @@ break_ties : bool
     value, rather than that of most votes.
 probability : bool
     Whether to calibrate probabilities by cross-validation in five folds (five more fits); then
-    there are `predict_proba` and `predict_log_proba`, and `predict` is the most probable class (as
-    with LIBSVM's -b 1; scikit-learn's is not). Every class needs five samples.
+    there are `predict_proba` and `predict_log_proba`; `predict` stays what it is without. Weights
+    of samples and classes count as copies there too. Every class needs five samples.
 random_state : int, numpy Generator, RandomState or None
     Seed of the folds of `probability`; None is 0, so that fits repeat. Nothing else is random.
 time_limit : float or None
@@ -186,9 +187,9 @@ intercept_scaling : float
     The constant feature s whose weight is b, > 0: the objective has the term 1/2 (b / s)^2.
     ``numpy.inf`` leaves b without a penalty (only with 'ovr').
 class_weight : dict, 'balanced' or None
-    Factors of C_i by class; 'balanced' is n_samples / (n_classes * count of the class). With more
-    than two classes and 'ovr', the factor of a class holds in its own problem, where the rest has 1
-    (LIBLINEAR's rule).
+    Factors of C_i by class; 'balanced' is n_samples / (n_classes * count of the class), by the sums
+    of `sample_weight`. With more than two classes and 'ovr', the factor of a class holds in its own
+    problem, where the rest has 1 (LIBLINEAR's rule).
 max_iter : int
     Cap on the iterations of every machine: passes of coordinate descent, steps of a second-order
     method. -1 is a generous one of the solver's own.

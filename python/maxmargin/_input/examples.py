@@ -37,16 +37,16 @@ class Examples(NamedTuple):
         """
         random = np.random.default_rng(seed)
         is_taken = np.zeros(len(self.codes), dtype=bool)
+        weight = np.ones(len(self.codes)) if self.weight is None else self.weight
         for k in range(len(self.classes)):
-            rows = np.flatnonzero(self.codes == k)
+            rows = np.flatnonzero((self.codes == k) & (weight > 0.0))
             count = math.floor(fraction * len(rows) + 0.5)
             is_taken[random.permutation(rows)[:count]] = True
-        left = np.bincount(self.codes[~is_taken], minlength=len(self.classes))
+        left = np.bincount(self.codes[~is_taken & (weight > 0.0)], minlength=len(self.classes))
         if not is_taken.any() or not left.all():
             raise ValueError(
                 f"validation_fraction={fraction} of {len(self.codes)} samples leaves no sample of "
                 "some class to train on, or none to validate with"
             )
-        weight = np.ones(len(self.codes)) if self.weight is None else self.weight
         kept = self._replace(weight=np.where(is_taken, 0.0, weight))
         return kept, np.where(is_taken, weight, 0.0)

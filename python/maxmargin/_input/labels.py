@@ -171,18 +171,28 @@ def check_sample_weight(
 
 
 def check_class_weight(
-    class_weight: ClassWeight, classes: NDArray[Any], codes: NDArray[np.int64]
+    class_weight: ClassWeight,
+    classes: NDArray[Any],
+    codes: NDArray[np.int64],
+    sample_weight: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
     """Return one weight for each class.
 
-    'balanced' gives n_samples / (n_classes * count of the class). Classes that a mapping leaves out
-    weigh 1; a mapping that leaves out a class and names one that `y` does not hold is refused, as
+    'balanced' gives n_samples / (n_classes * count of the class), where a sample counts as often as
+    its weight says; a class that counts 0 weighs 1. Classes that a mapping leaves out weigh 1; a
+    mapping that leaves out a class and names one that `y` does not hold is refused, as
     in scikit-learn, since that is most often a misspelt label.
     """
     if class_weight is None:
         return np.ones(len(classes))
     if isinstance(class_weight, str) and class_weight == "balanced":
-        return len(codes) / (len(classes) * np.bincount(codes, minlength=len(classes)))
+        if sample_weight is not None:  # by its share of the largest, which no sum overflows
+            sample_weight = sample_weight / (sample_weight.max(initial=0.0) or 1.0)
+        counts = np.bincount(codes, weights=sample_weight, minlength=len(classes))
+        evenly = np.count_nonzero(counts) * counts
+        weights = np.ones(len(classes))
+        np.divide(counts.sum(), evenly, out=weights, where=counts > 0)
+        return weights
     if not isinstance(class_weight, Mapping):
         raise ValueError(
             f"class_weight must be None, 'balanced' or a dict of class weights, got "

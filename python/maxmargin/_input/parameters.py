@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from maxmargin import _core
 from maxmargin._estimator.wording import shown
-from maxmargin._input.sparse import CsrMatrix, Matrix
+from maxmargin._input.sparse import CsrMatrix, Matrix, take_rows
 
 Gamma: TypeAlias = str | float
 Callback: TypeAlias = Callable[[dict[str, Any]], Any]
@@ -189,14 +189,17 @@ def check_gamma(gamma: Any) -> Gamma:
     return float(gamma)
 
 
-def gamma_of(gamma: Gamma, X: Matrix) -> float:
-    """Return the number that `gamma` stands for: 'scale' is 1 / (d Var(X)), 'auto' is 1 / d."""
+def gamma_of(gamma: Gamma, X: Matrix, sample_weight: NDArray[np.float64] | None = None) -> float:
+    """Return the number that `gamma` stands for: 'scale' is 1 / (d Var(X)), 'auto' is 1 / d.
+
+    A sample counts in the variance as often as its weight says.
+    """
     n_features: int = X.shape[1]
     if gamma == "auto":
         return 1.0 / n_features
     if gamma != "scale":
         return float(gamma)
-    variance = _variance(X)
+    variance = _variance(X, sample_weight)
     result = 1.0 / (n_features * variance) if variance > 0 else 1.0
     if not math.isfinite(result) or result == 0.0:
         raise ValueError(
@@ -206,15 +209,33 @@ def gamma_of(gamma: Gamma, X: Matrix) -> float:
     return result
 
 
-def _variance(X: Matrix) -> float:
+def _variance(X: Matrix, sample_weight: NDArray[np.float64] | None) -> float:
     """Return the variance of all elements in float64, 0 where it is within rounding of 0."""
-    n_elements = X.shape[0] * X.shape[1]
+    if sample_weight is not None:
+        rows = np.flatnonzero(sample_weight)
+        if len(rows) < len(sample_weight):
+            X, sample_weight = take_rows(X, rows), sample_weight[rows]
+        if len(rows) == 0 or (sample_weight == sample_weight[0]).all():
+            sample_weight = None
+    n_elements = float(X.shape[0] * X.shape[1])
     stored = X.data if isinstance(X, CsrMatrix) else X.reshape(-1)
-    parts = [stored[i : i + _BLOCK_ELEMENTS] for i in range(0, stored.size, _BLOCK_ELEMENTS)]
-    mean = sum(float(part.sum(dtype=np.float64)) for part in parts) / n_elements
-    squares = [float(np.square(part.astype(np.float64, copy=False) - mean).sum()) for part in parts]
-    n_zeros = n_elements - stored.size
-    variance: float = (sum(squares) + n_zeros * mean * mean) / n_elements
+    parts = [slice(i, i + _BLOCK_ELEMENTS) for i in range(0, stored.size, _BLOCK_ELEMENTS)]
+    weight = None
+    if sample_weight is not None:  # by its share of the largest, which no sum of them overflows
+        sample_weight = sample_weight / sample_weight.max()
+        n_elements = float(sample_weight.sum()) * X.shape[1]
+        counts = np.diff(X.indptr) if isinstance(X, CsrMatrix) else X.shape[1]
+        weight = np.repeat(sample_weight, counts)
+
+    def total(values: NDArray[Any], part: slice) -> float:
+        return float(values.sum(dtype=np.float64) if weight is None else values @ weight[part])
+
+    n_stored = float(stored.size) if weight is None else float(weight.sum())
+    mean = sum(total(stored[part], part) for part in parts) / n_elements
+    squares = [
+        total(np.square(stored[part].astype(np.float64, copy=False) - mean), part) for part in parts
+    ]
+    variance: float = (sum(squares) + (n_elements - n_stored) * mean * mean) / n_elements
     rounding = 8.0 * math.ulp(1.0) * abs(mean)
     return variance if variance > rounding * rounding else 0.0
 

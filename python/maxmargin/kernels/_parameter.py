@@ -132,14 +132,16 @@ def _check_unset(kernel: Any, numbers: dict[str, Any]) -> None:
             )
 
 
-def with_gamma(kernel: KernelParams, gamma: Any, X: Matrix) -> KernelParams:
+def with_gamma(
+    kernel: KernelParams, gamma: Any, X: Matrix, sample_weight: NDArray[np.float64] | None = None
+) -> KernelParams:
     """Return the kernel with gamma resolved on the training samples.
 
     One of maxmargin.kernels has its own, and a given kernel none.
     """
     if kernel.type == "linear" or kernel.is_given or kernel.gamma != _UNRESOLVED:
         return kernel
-    return kernel._replace(gamma=_input.gamma_of(gamma, X))
+    return kernel._replace(gamma=_input.gamma_of(gamma, X, sample_weight))
 
 
 def overflow_message(kernel: KernelParams, what: str) -> str:

@@ -258,8 +258,10 @@ class LinearSVC(LinearMachine, OneVsRestClassifier):
         formulation = self._check_formulation()
         matrix = self._matrix_to_fit(X)
         codes, classes = _input.check_labels(y, matrix.shape[0], owner)
-        class_weight = _input.check_class_weight(self.class_weight, classes, codes)
         weight = _input.check_sample_weight(sample_weight, matrix.shape[0])
+        class_weight = _input.check_class_weight(
+            self.class_weight, classes, codes, self._counted(weight)
+        )
         return ClassProblem(matrix, codes, classes, class_weight, weight, formulation, training)
 
     def _set_machines(self, X: Any, problem: ClassProblem, result: dict[str, Any]) -> None:

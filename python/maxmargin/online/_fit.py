@@ -224,7 +224,9 @@ class OnlineLinear(MistakeDriven):
         classes: NDArray[Any],
         sample_weight: NDArray[np.float64] | None,
     ) -> Examples:
-        weight = _input.check_class_weight(self.class_weight, classes, codes)
+        weight = _input.check_class_weight(
+            self.class_weight, classes, codes, self._counted(sample_weight)
+        )
         if len(classes) > 2 and self.multi_class == "crammer_singer":
             positive = np.zeros(0, dtype=np.int64)
         else:

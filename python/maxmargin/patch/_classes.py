@@ -86,8 +86,6 @@ class _KernelMachine(FallsThrough):
 
 
 class _Classifier(_KernelMachine):
-    _predicts_most_probable = False
-
     probability: Any
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
@@ -192,6 +190,8 @@ class OneClassSVM(_KernelMachine, maxmargin.OneClassSVM, svm.OneClassSVM):  # ty
 
 
 class _LinearMachine(FallsThrough):
+    _counts_weights = True
+
     n_jobs = None
     time_limit = None
     callback = None

@@ -17,6 +17,7 @@ class FallsThrough:
 
     _original_class: type[Any]
     _original: Any
+    _counts_weights = False  # as in most of scikit-learn's classes
 
     # The attributes that maxmargin's class learned.
     _learned: tuple[str, ...] = ()

@@ -69,10 +69,14 @@ class KernelMachine(BaseEstimator):
         return _input.check_verbose(self.verbose)
 
     def _prepare(
-        self, matrix: Matrix, training: Training, upper: NDArray[np.float64]
+        self,
+        matrix: Matrix,
+        training: Training,
+        upper: NDArray[np.float64],
+        sample_weight: NDArray[np.float64],
     ) -> tuple[Matrix, Training]:
         """Return what the core trains on, and the options with the C_i and gamma's number."""
-        kernel = with_gamma(training.kernel, self.gamma, matrix)
+        kernel = with_gamma(training.kernel, self.gamma, matrix, self._counted(sample_weight))
         samples = core_samples(kernel, matrix, type(self).__name__)
         return samples, training._replace(kernel=kernel, upper=upper)
 

@@ -145,9 +145,14 @@ def held_out_values(
 
 
 def fit_sigmoids(
-    values: NDArray[np.float64], codes: NDArray[np.int64], weight: NDArray[np.float64]
+    values: NDArray[np.float64],
+    codes: NDArray[np.int64],
+    upper: NDArray[np.float64],
+    sample_weight: NDArray[np.float64] | None,
 ) -> NDArray[np.float64]:
     """Return A and B of every machine, shape (2, n_machines): p(first class) = sigma(-(A f + B)).
+
+    Samples with upper = 0 are left out.
 
     Parameters
     ----------
@@ -158,21 +163,25 @@ def fit_sigmoids(
     n_classes = int(codes.max()) + 1
     sigmoids = []
     for p, (i, j) in enumerate(combinations(range(n_classes), 2)):
-        rows = np.flatnonzero(((codes == i) | (codes == j)) & (weight > 0.0))
-        sigmoids.append(fit_sigmoid(values[rows, p], codes[rows] == i))
+        rows = np.flatnonzero(((codes == i) | (codes == j)) & (upper > 0.0))
+        counts = np.ones(len(rows)) if sample_weight is None else sample_weight[rows]
+        sigmoids.append(fit_sigmoid(values[rows, p], codes[rows] == i, counts))
     return np.array(sigmoids).T
 
 
-def fit_sigmoid(values: NDArray[np.float64], is_first: NDArray[np.bool_]) -> tuple[float, float]:
+def fit_sigmoid(
+    values: NDArray[np.float64], is_first: NDArray[np.bool_], counts: NDArray[np.float64]
+) -> tuple[float, float]:
     """Return the A <= 0 and B of greatest likelihood, by Newton steps with backtracking [2]_.
+
+    `counts` says how often every value counts.
 
     Where the likelihood is greatest for an A > 0, which would answer backwards, A is 0 and B that
     of the shares of the classes.
     """
     scale = float(np.abs(values).max()) or 1.0
     values = values / scale
-    n_first = int(is_first.sum())
-    n_second = len(is_first) - n_first
+    n_first, n_second = float(counts[is_first].sum()), float(counts[~is_first].sum())
     targets = np.where(is_first, (n_first + 1.0) / (n_first + 2.0), 1.0 / (n_second + 2.0))
     A, B = 0.0, math.log((n_second + 1.0) / (n_first + 1.0))
     prior = B
@@ -180,16 +189,16 @@ def fit_sigmoid(values: NDArray[np.float64], is_first: NDArray[np.bool_]) -> tup
     def loss(A: float, B: float) -> float:
         exponent = A * values + B
         # log(1 + exp(x)) - (1 - t) x, without overflow
-        return float((np.logaddexp(0.0, exponent) - (1.0 - targets) * exponent).sum())
+        return float(counts @ (np.logaddexp(0.0, exponent) - (1.0 - targets) * exponent))
 
     least = loss(A, B)
     for _ in range(100):
         p = _sigma(-(A * values + B))
-        curvature = p * (1.0 - p)
+        curvature = counts * p * (1.0 - p)
         h11 = float(values @ (values * curvature)) + 1e-12
         h22 = float(curvature.sum()) + 1e-12
         h21 = float(values @ curvature)
-        slope = targets - p
+        slope = counts * (targets - p)
         g1, g2 = float(values @ slope), float(slope.sum())
         if abs(g1) < 1e-5 and abs(g2) < 1e-5:
             break

@@ -33,9 +33,6 @@ class PairwiseClassifier(_probability.Calibrated, KernelMachine, Classifier):
     decision_function_shape: str
     break_ties: bool
 
-    # Whether probabilities, where there are some, decide (as with LIBSVM's -b 1).
-    _predicts_most_probable = True
-
     def fit(self: Self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train on samples `X` with labels `y`.
 
@@ -73,7 +70,9 @@ class PairwiseClassifier(_probability.Calibrated, KernelMachine, Classifier):
         matrix = self._matrix_to_fit(X)
         codes, classes = _input.check_labels(y, matrix.shape[0], type(self).__name__)
         weight = _input.check_sample_weight(sample_weight, matrix.shape[0])
-        class_weight = _input.check_class_weight(self.class_weight, classes, codes)
+        class_weight = _input.check_class_weight(
+            self.class_weight, classes, codes, self._counted(weight)
+        )
         upper = _input.upper_bounds(C, class_weight, codes, weight, classes)
         if is_squared:
             _input.check_ridge(upper)
@@ -81,7 +80,7 @@ class PairwiseClassifier(_probability.Calibrated, KernelMachine, Classifier):
             _input.check_feasible_nu(nu, upper, codes, classes)
         if self._calibrates:
             _probability.check_enough_samples(codes, upper, classes)
-        samples, training = self._prepare(matrix, training, upper)
+        samples, training = self._prepare(matrix, training, upper, weight)
         n_fits = 1 + (_probability.N_FOLDS if self._calibrates else 0)
         time_left = TimeLeft(training.settings["time_limit"], n_fits)
 
@@ -104,7 +103,9 @@ class PairwiseClassifier(_probability.Calibrated, KernelMachine, Classifier):
         sigmoids = None
         if self._calibrates:
             held_out = _probability.held_out_values(samples, codes, upper, training, train, seed)
-            sigmoids = _probability.fit_sigmoids(held_out, codes, upper)
+            sigmoids = _probability.fit_sigmoids(
+                held_out, codes, upper, self._counted(class_weight[codes] * weight)
+            )
         core, certificate = training.run(lambda callback: train(samples, slice(None), callback))
         self._commit(
             *(X, matrix, training, core, certificate),
@@ -137,7 +138,7 @@ class PairwiseClassifier(_probability.Calibrated, KernelMachine, Classifier):
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of every sample, shape (n_samples,), of the type of the labels.
 
-        With `probability`, that is the most probable one.
+        With `probability` too; the most probable class may be another.
 
         Raises what `decision_function` raises.
         """
@@ -148,8 +149,6 @@ class PairwiseClassifier(_probability.Calibrated, KernelMachine, Classifier):
         """Return the places in `classes_` that the values of the machines stand for."""
         self._check_decision_options()
         core = self._model.core
-        if core.sigmoids.size > 0 and self._predicts_most_probable:
-            return core.probabilities(values).argmax(axis=1)
         if self.break_ties and not self._model.is_binary:
             return core.class_scores(values).argmax(axis=1)
         return core.vote_winners(values)
@@ -299,7 +298,7 @@ class NuSVC(PairwiseClassifier):
         machine divided by r (LIBSVM's rule is the first alone).
     class_weight : dict, 'balanced' or None
         Factors of C_i by class (which scikit-learn's NuSVC ignores); 'balanced' is
-        n_samples / (n_classes * count of the class).
+        n_samples / (n_classes * count of the class), by the sums of `sample_weight`.
 
     Attributes
     ----------

@@ -125,7 +125,7 @@ class OneClassSVM(KernelMachine):
         matrix = self._matrix_to_fit(X)
         weight = _input.check_sample_weight(sample_weight, matrix.shape[0])
         upper = _input.weighted_bounds(1.0, weight)
-        samples, training = self._prepare(matrix, training, upper)
+        samples, training = self._prepare(matrix, training, upper, weight)
         core, certificate = training.run(
             lambda callback: _core.one_class_fit(
                 samples, upper, training.kernel.to_core(samples), training.options(), nu, callback

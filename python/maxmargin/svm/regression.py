@@ -62,7 +62,7 @@ class RegressionMachine(KernelMachine, Regressor):
         targets = _input.check_targets(y, matrix.shape[0], type(self).__name__)
         weight = _input.check_sample_weight(sample_weight, matrix.shape[0])
         upper = _input.weighted_bounds(C, weight)
-        samples, training = self._prepare(matrix, training, upper)
+        samples, training = self._prepare(matrix, training, upper, weight)
         core, certificate = training.run(
             lambda callback: _core.svr_fit(
                 samples,

@@ -259,10 +259,10 @@ def test_sample_weight_equals_repetition():
 def test_class_weight_equals_sample_weight():
     X, y = overlapping(n_classes=3)
     factors = np.array([0.3, 2.0, 5.0])
-    by_class = SVC(class_weight=dict(enumerate(factors)), tol=1e-6).fit(X, y)
-    by_sample = SVC(tol=1e-6).fit(X, y, sample_weight=factors[y])
+    by_class = SVC(gamma=0.5, class_weight=dict(enumerate(factors)), tol=1e-6).fit(X, y)
+    by_sample = SVC(gamma=0.5, tol=1e-6).fit(X, y, sample_weight=factors[y])
     assert by_class.dual_coef_.tobytes() == by_sample.dual_coef_.tobytes()
-    by_name = SVC(class_weight={"x": 0.3, "y": 2.0, "z": 5.0}, tol=1e-6).fit(
+    by_name = SVC(gamma=0.5, class_weight={"x": 0.3, "y": 2.0, "z": 5.0}, tol=1e-6).fit(
         X, np.array(list("xyz"))[y]
     )
     assert by_name.dual_coef_.tobytes() == by_sample.dual_coef_.tobytes()
