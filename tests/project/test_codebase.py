@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from collections import Counter
 from collections.abc import Iterable, Mapping
+from pathlib import PurePosixPath
 
 import pytest
 
@@ -17,6 +19,7 @@ import maxmargin
 from support.repository import ROOT
 
 MAX_LINES = 400
+MAX_FILES = 20  # of code in a folder
 
 # A file may include those of its own layer and of the columns before it.
 WINGS = {"dual", "linear", "online", "perceptron"}
@@ -49,6 +52,9 @@ MACHINE_PATH = re.compile(
     r"(?<![\w./-])(?:/(?:home|root|Users|work|workspace|mnt|tmp)/|[A-Z]:\\)\w"
 )
 UNFINISHED = re.compile(r"\b(?:TO" r"DO|FIX" r"ME|XX" r"X)\b")
+COUNTED_LOOP = re.compile(
+    r"\bfor\s*\(\s*(?:const\s+)?(?:index_t|std::size_t|std::int\w+|int|long|auto)\s+\w+\s*="
+)
 COMMENT = r"//[^\n]*|/\*.*?\*/"
 STRING = r'"(?:\\.|[^"\\\n])*"'
 
@@ -113,6 +119,14 @@ def thread_problems(path: str, text: str) -> list[str]:
     return matches(path, code, THREAD_STARTS, f"threads start in {THREAD_HOME} only")
 
 
+def loop_problems(path: str, text: str) -> list[str]:
+    """Bindings pass samples on and do nothing with them one by one."""
+    if not path.startswith("cpp/bindings/bind_"):
+        return []
+    code = without_comments(text, keep_strings=False)
+    return matches(path, code, COUNTED_LOOP, "a loop over samples belongs in the core")
+
+
 def output_problems(path: str, text: str) -> list[str]:
     if layer_of(path) == "example":
         return []
@@ -146,6 +160,11 @@ def isa_problems(files: Mapping[str, str]) -> list[str]:
 def length_problems(path: str, text: str) -> list[str]:
     length = text.count("\n")
     return [f"{path}: {length} lines, more than {MAX_LINES}"] if length > MAX_LINES else []
+
+
+def folder_problems(paths: Iterable[str]) -> list[str]:
+    folders = Counter(str(PurePosixPath(path).parent) for path in paths)
+    return [f"{folder}: {n} files" for folder, n in folders.items() if n > MAX_FILES]
 
 
 def text_problems(path: str, text: str) -> list[str]:
@@ -198,7 +217,7 @@ def test_files_are_found() -> None:
 
 
 @pytest.mark.parametrize(
-    "rule", [layer_problems, namespace_problems, thread_problems, output_problems]
+    "rule", [layer_problems, namespace_problems, loop_problems, thread_problems, output_problems]
 )
 def test_cpp(rule) -> None:
     assert_none(problem for file in cpp_texts().items() for problem in rule(*file))
@@ -211,6 +230,10 @@ def test_isa_files_include_nothing_that_the_linker_could_merge() -> None:
 def test_lengths() -> None:
     files = texts("python", "cpp", "tests", "bench", endings=(".py", ".cpp", ".hpp"))
     assert_none(problem for file in files.items() for problem in length_problems(*file))
+
+
+def test_folders() -> None:
+    assert_none(folder_problems(texts("python", "cpp", endings=(".py", ".cpp", ".hpp"))))
 
 
 def test_texts() -> None:
@@ -291,6 +314,19 @@ def test_output_rule(line: str) -> None:
     assert len(output_problems("cpp/maxmargin/base/a.cpp", f"/* fine */\n{line}\n")) == 1
     harmless = f'std::snprintf(text, n, "exit(1)");  // {line}\nassert(x);\nstatic_assert(true);\n'
     assert output_problems("cpp/maxmargin/base/a.cpp", harmless) == []
+
+
+def test_loop_rule() -> None:
+    line = "for (index_t i = 0; i < n; ++i) sum += y[i];"
+    assert len(loop_problems("cpp/bindings/bind_svm.cpp", line)) == 1
+    assert loop_problems("cpp/maxmargin/svm/a.cpp", line) == []
+    assert loop_problems("cpp/bindings/bind_svm.cpp", "for (const Field& f : fields) add(f);") == []
+
+
+def test_folder_rule() -> None:
+    paths = [f"cpp/maxmargin/svm/{i}.cpp" for i in range(MAX_FILES)]
+    assert folder_problems(paths) == []
+    assert len(folder_problems([*paths, "cpp/maxmargin/svm/one_more.hpp"])) == 1
 
 
 def test_isa_rule() -> None:
