@@ -49,7 +49,7 @@ def load_svmlight(
     Parameters
     ----------
     source : str, path, binary file or bytes
-        What to read. A str is a path. Open compressed files yourself, for example with `gzip.open`.
+        What to read. A str is a path. What begins like .gz, .bz2 or .xz is decompressed.
     n_features : int, default=None
         Number of columns. None: the largest index decides.
     dtype : {np.float64, np.float32}, default=np.float64
@@ -103,7 +103,8 @@ def read_csr(
 
     `zero_based` None is `load_svmlight`'s 'auto'. Raises its ValueError.
     """
-    data = read_bytes(source)
+    with naming(source):
+        data = read_bytes(source)
     with naming(source):
         X, labels, query_ids = _core.read_svmlight(data, zero_based, n_features, query_id)
     return CsrMatrix(*X), labels, query_ids
@@ -296,7 +297,8 @@ def load_model(
     if n_features is not None:
         n_features = check_integer("n_features", n_features, at_least=1, at_most=2**63 - 1)
     base = _check_zero_based(zero_based)
-    data = read_bytes(source)
+    with naming(source):
+        data = read_bytes(source)
     with naming(source):
         core = _core.KernelModel.from_libsvm(data, base, n_features)
     kernel = KernelParams(

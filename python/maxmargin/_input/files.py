@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import importlib
 import os
 import secrets
 import shutil
@@ -13,9 +14,35 @@ from typing import BinaryIO, TypeAlias
 Path: TypeAlias = str | os.PathLike[str]
 Source: TypeAlias = Path | BinaryIO | bytes | bytearray | memoryview
 
+# How compressed files begin, and the modules that read them.
+_COMPRESSED = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ\x00": "lzma"}
+
 
 def read_bytes(source: Source) -> bytes:
-    """Return what a path, a binary file or a buffer holds."""
+    """Return what a path, a binary file or a buffer holds, decompressed if it begins like .gz, .bz2
+    or .xz.
+
+    Raises
+    ------
+    ValueError
+        If what is compressed is damaged or ends early.
+    """
+    return _decompressed(_bytes_of(source))
+
+
+def _decompressed(data: bytes) -> bytes:
+    for start, module in _COMPRESSED.items():
+        if data.startswith(start):
+            try:
+                return bytes(importlib.import_module(module).decompress(data))
+            except MemoryError:
+                raise
+            except Exception as error:  # each module has its own kinds
+                raise ValueError(f"begins like a file of {module}, but: {error}") from error
+    return data
+
+
+def _bytes_of(source: Source) -> bytes:
     if isinstance(source, (bytes, bytearray, memoryview)):
         return bytes(source)
     if hasattr(source, "read"):

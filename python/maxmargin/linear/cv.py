@@ -133,23 +133,22 @@ class LinearSVCCV(LinearSVC):
 
 
 def stratified_folds(problem: ClassProblem, n_folds: int, random_state: Any) -> NDArray[np.int64]:
-    """Return the fold of every sample; each has its share of every class."""
+    """Return the fold of every sample; each has its share of every class.
+
+    Samples of weight 0, which count nowhere, are in fold 0.
+    """
     random = np.random.default_rng(_input.check_seed(random_state))
-    fold_of = np.empty(len(problem.codes), dtype=np.int64)
+    fold_of = np.zeros(len(problem.codes), dtype=np.int64)
     place = 0
     for code, label in enumerate(problem.classes.tolist()):
-        members = np.flatnonzero(problem.codes == code)
-        n_weighted = np.count_nonzero(problem.weight[members])
-        if n_weighted < n_folds:
+        members = np.flatnonzero((problem.codes == code) & (problem.weight > 0.0))
+        if len(members) < n_folds:
             raise ValueError(
                 f"cv={n_folds} needs as many samples of every class, but class {label!r} has "
-                f"{n_weighted} of positive weight"
+                f"{len(members)} of positive weight"
             )
-        # Those of weight 0 last, so that every fold has some that count.
-        order = random.permutation(members)
-        order = order[np.argsort(problem.weight[order] == 0.0, kind="stable")]
-        fold_of[order] = (place + np.arange(len(order))) % n_folds
-        place += len(order)
+        fold_of[random.permutation(members)] = (place + np.arange(len(members))) % n_folds
+        place += len(members)
     return fold_of
 
 

@@ -10,6 +10,7 @@ from maxmargin import (
     SVC,
     SVR,
     LinearSVC,
+    LinearSVCCV,
     LinearSVR,
     NuSVC,
     NuSVR,
@@ -71,6 +72,15 @@ def test_online_estimators_do_not_see_what_weighs_nothing(estimator):
     removed = estimator.__class__(**estimator.get_params()).fit(X[weight > 0], y[weight > 0])
     weighted = estimator.fit(X, y, sample_weight=weight)
     np.testing.assert_array_equal(weighted.coef_, removed.coef_)
+
+
+def test_folds_do_not_see_what_weighs_nothing():
+    X, y, weight = samples(3)
+    X, weight = np.where(X > 1e3, X - 1e4, X), np.minimum(weight, 1.0)
+    weighted = LinearSVCCV(Cs=4, cv=3).fit(X, y, sample_weight=weight)
+    removed = LinearSVCCV(Cs=4, cv=3).fit(X[weight > 0], y[weight > 0])
+    np.testing.assert_array_equal(weighted.scores_, removed.scores_)
+    assert weighted.C_ == removed.C_
 
 
 def test_a_validation_part_leaves_the_classes_their_weight():

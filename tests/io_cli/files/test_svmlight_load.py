@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import builtins
+import bz2
 import gzip
 import io
+import lzma
 
 import numpy as np
 import pytest
@@ -246,7 +248,7 @@ def test_every_truncation_is_read_or_refused():
 def test_any_bytes_are_read_or_refused(data):
     result = read_or_refusal(data.encode() if isinstance(data, str) else data)
     if isinstance(result, str):
-        assert result.startswith("line ")
+        assert result.startswith(("line ", "begins like a file of "))
     else:
         X, y = result
         X.check_format(full_check=True)
@@ -299,3 +301,17 @@ def test_without_scipy(monkeypatch):
     with pytest.raises(ImportError, match="dense=True"):
         load_svmlight(b"1 1:1\n")
     assert_same(read_dense(b"1 1:1\n"), [[1]], [1])
+
+
+@pytest.mark.parametrize("module", [gzip, bz2, lzma])
+def test_compressed_files_are_opened_by_content(tmp_path, module):
+    X, y = read_dense(b"1 1:0.5 3:2\n-1 2:1\n")
+    path = tmp_path / "data.txt"
+    path.write_bytes(module.compress(b"1 1:0.5 3:2\n-1 2:1\n"))
+    for source in (path, path.read_bytes(), io.BytesIO(path.read_bytes())):
+        A, b = read_dense(source)
+        np.testing.assert_array_equal(A, X)
+        np.testing.assert_array_equal(b, y)
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(ValueError, match=rf"data\.txt, begins like a file of {module.__name__}"):
+        load_svmlight(path)
