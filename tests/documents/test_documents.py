@@ -88,16 +88,19 @@ def test_examples(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
                 Path(output).write_text(run.stdout, encoding="utf-8")
 
 
-def test_printed_certificates_are_those_of_the_code(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(("document", "n_shown"), [("README.md", 1), ("docs/certificate.md", 2)])
+def test_printed_certificates_are_those_of_the_code(
+    document: str, n_shown: int, capsys: pytest.CaptureFixture[str]
+) -> None:
     namespace: dict[str, object] = {}
     shown, printed = [], []
-    for language, block in blocks((ROOT / "docs/certificate.md").read_text(encoding="utf-8")):
+    for language, block in blocks((ROOT / document).read_text(encoding="utf-8")):
         if language == "python":
-            exec(compile(block, "certificate.md", "exec"), namespace)
+            exec(compile(block, document, "exec"), namespace)
             printed.append(capsys.readouterr().out)
         elif language == "text":
             shown.append((block, printed[-1]))
-    assert len(shown) == 2
+    assert len(shown) == n_shown
     number = re.compile(r"-?\d\S*\d|\d")
     for block, output in shown:
         assert number.sub("#", block) == number.sub("#", output)
