@@ -15,6 +15,7 @@ from maxmargin._input.labels import (
     check_ridge,
     check_sample_weight,
     check_targets,
+    check_weighted_classes,
     column_of_labels,
     upper_bounds,
     weighted_bounds,
@@ -102,6 +103,7 @@ __all__ = [
     "is_real",
     "check_consistent",
     "require_weights",
+    "check_weighted_classes",
     "upper_bounds",
     "weighted_bounds",
 ]

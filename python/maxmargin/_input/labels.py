@@ -240,13 +240,20 @@ def upper_bounds(
         If a bound overflows, or a class has no sample of positive weight.
     """
     upper = weighted_bounds(C, class_weights[codes] * sample_weight)
-    for index, label in enumerate(classes.tolist()):
-        if not upper[codes == index].any():
-            raise ValueError(
-                f"class {label!r} has no weight: sample_weight or class_weight is zero for every "
-                "sample of it"
-            )
+    check_weighted_classes(upper, codes, classes)
     return upper
+
+
+def check_weighted_classes(
+    weight: NDArray[np.float64], codes: NDArray[np.int64], classes: NDArray[Any]
+) -> None:
+    """Refuse a class without a sample of positive weight."""
+    counts = np.bincount(codes[weight > 0.0], minlength=len(classes))
+    if not counts.all():
+        raise ValueError(
+            f"class {classes.tolist()[counts.argmin()]!r} has no weight: sample_weight or "
+            "class_weight is zero for every sample of it"
+        )
 
 
 def check_ridge(upper: NDArray[np.float64]) -> None:

@@ -52,7 +52,7 @@ class OnlineLinear(MistakeDriven):
             Numbers, booleans or strings; at least two classes.
         sample_weight : array-like of shape (n_samples,), default=None
             Factors of the loss, and so of the learning rate, >= 0. Samples of weight 0 are left
-            out.
+            out; every class must keep one.
 
         Returns
         -------
@@ -76,6 +76,7 @@ class OnlineLinear(MistakeDriven):
         codes, classes = _input.check_labels(y, matrix.shape[0], type(self).__name__)
         if sample_weight is not None:
             sample_weight = _input.check_sample_weight(sample_weight, matrix.shape[0])
+            _input.check_weighted_classes(sample_weight, codes, classes)
         examples = self._examples(matrix, codes, classes, sample_weight)
         start = None
         if goes_on and self.__sklearn_is_fitted__():

@@ -74,6 +74,13 @@ def test_online_estimators_do_not_see_what_weighs_nothing(estimator):
     np.testing.assert_array_equal(weighted.coef_, removed.coef_)
 
 
+@pytest.mark.parametrize("make", [SVC, NuSVC, LinearSVC, SGDClassifier, Perceptron])
+def test_every_class_must_keep_a_weight(make):
+    X, y, _ = samples(3)
+    with pytest.raises(ValueError, match="class 2 has no weight"):
+        make().fit(X, y, sample_weight=np.where(y == 2, 0.0, 1.0))
+
+
 def test_folds_do_not_see_what_weighs_nothing():
     X, y, weight = samples(3)
     X, weight = np.where(X > 1e3, X - 1e4, X), np.minimum(weight, 1.0)
