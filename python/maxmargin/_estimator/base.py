@@ -245,8 +245,9 @@ class Regressor(BaseEstimator):
         predicted = self.predict(X)
         targets = _input.check_targets(y, len(predicted), type(self).__name__)
         weight = _input.check_sample_weight(sample_weight, len(predicted))
-        errors = float(weight @ np.square(targets - predicted))
-        spread = float(weight @ np.square(targets - np.average(targets, weights=weight)))
+        with np.errstate(under="ignore"):
+            errors = float(weight @ np.square(targets - predicted))
+            spread = float(weight @ np.square(targets - np.average(targets, weights=weight)))
         if spread == 0.0:
             return 1.0 if errors == 0.0 else 0.0
         return 1.0 - errors / spread

@@ -276,7 +276,7 @@ def weighted_bounds(C: float, weight: NDArray[np.float64]) -> NDArray[np.float64
     """
     if math.isinf(C):
         return np.where(weight > 0.0, math.inf, 0.0)
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", under="ignore"):
         upper: NDArray[np.float64] = C * weight
     if not np.isfinite(upper).all():
         raise ValueError(f"C={C:g} times the weights overflows; reduce them")

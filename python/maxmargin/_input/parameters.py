@@ -209,6 +209,7 @@ def gamma_of(gamma: Gamma, X: Matrix, sample_weight: NDArray[np.float64] | None 
     return result
 
 
+@np.errstate(all="ignore")  # gamma_of checks the result
 def _variance(X: Matrix, sample_weight: NDArray[np.float64] | None) -> float:
     """Return the variance of all elements in float64, 0 where it is within rounding of 0."""
     if sample_weight is not None:

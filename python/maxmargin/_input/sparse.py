@@ -182,6 +182,7 @@ def take_rows(X: Matrix, rows: Integers) -> Matrix:
     return CsrMatrix(X.data[places], X.indices[places], indptr, X.n_cols)
 
 
+@np.errstate(all="ignore")  # callers check that what they return is finite
 def product(X: Matrix, columns: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return X @ columns in float64, with temporaries of bounded size; columns is (d, p)."""
     n_rows, n_cols = X.shape

@@ -27,6 +27,7 @@ class Kernel:
 
     _parameters: tuple[str, ...] = ()
 
+    @np.errstate(under="ignore")
     def __call__(self, A: Any, B: Any) -> NDArray[np.float64]:
         """Return the values of all rows of A with all rows of B, shape (len(A), len(B)).
 
@@ -49,6 +50,7 @@ class Kernel:
         params = self._core_params()
         return self._values(first, second) if params is None else core_values(params, first, second)
 
+    @np.errstate(under="ignore")
     def by_definition(self, A: Any, B: Any) -> NDArray[np.float64]:
         """Return the same values as numpy makes them by the formula, part by part.
 
@@ -64,6 +66,7 @@ class Kernel:
             )
         return first, second
 
+    @np.errstate(under="ignore")
     def diagonal(self, A: Any) -> NDArray[np.float64]:
         """Return the value of every row of A with itself, shape (len(A),)."""
         return self._diagonal(_input.check_matrix(A, "A kernel"))

@@ -160,6 +160,7 @@ def overflow_message(kernel: KernelParams, what: str) -> str:
     return f"kernel={name}{numbers} overflows on these data ({what}): {remedy}scale the data{other}"
 
 
+@np.errstate(under="ignore")
 def kernel_block(kernel: KernelParams, A: Matrix, B: Matrix) -> NDArray[np.float64]:
     """Return the kernel values of the rows of A with those of B in float64, by the definition."""
     if kernel.function is not None:
