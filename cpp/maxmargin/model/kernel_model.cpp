@@ -185,20 +185,10 @@ std::vector<double> KernelModel::predict(const MatrixView& X, int threads, Contr
     for (const double value : values) predicted.push_back(value >= 0.0 ? 1.0 : -1.0);
     return predicted;
   }
-  for (const index_t c : winners(values))
+  for (const index_t c : vote_winners(values))
     predicted.push_back(parts_.labels.empty() ? static_cast<double>(c)
                                               : parts_.labels[static_cast<std::size_t>(c)]);
   return predicted;
-}
-
-std::vector<index_t> KernelModel::winners(std::span<const double> values) const {
-  if (parts_.prob_a.empty()) return vote_winners(values);
-  std::vector<index_t> classes;
-  const std::vector<double> p = probabilities(values);
-  const index_t n_classes = parts_.n_classes();
-  for (auto row = p.begin(); row != p.end(); row += n_classes)
-    classes.push_back(std::max_element(row, row + n_classes) - row);
-  return classes;
 }
 
 std::vector<index_t> KernelModel::vote_winners(std::span<const double> values) const {

@@ -80,8 +80,7 @@ class KernelModel {
                        int threads, Control& control) const;
 
   // By sample, for a kernel without factors: of a classifier the label (without labels the number)
-  // of its class, by probability if the model has them and by votes otherwise; 1 or -1 of a
-  // one-class model; the value of a regression.
+  // of the class with most votes; 1 or -1 of a one-class model; the value of a regression.
   std::vector<double> predict(const MatrixView& X, int threads, Control& control) const;
 
   // Of a classifier, from its decision values.
@@ -94,8 +93,6 @@ class KernelModel {
   std::vector<double> probabilities(std::span<const double> values) const;
 
  private:
-  // The classes of samples.
-  std::vector<index_t> winners(std::span<const double> values) const;
   void given_values(const MatrixView& X, double* out, int threads, Control& control) const;
 
   struct Packed; // what decision values need, made when they are first asked for

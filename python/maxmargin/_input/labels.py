@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin._estimator.wording import counted, shown
-from maxmargin._input.parameters import is_real
+from maxmargin._input.parameters import is_real, real_array
 from maxmargin.exceptions import DataConversionWarning, warn_caller
 
 ClassWeight: TypeAlias = Mapping[Any, float] | str | None
@@ -147,10 +147,7 @@ def check_sample_weight(
     """
     if sample_weight is None:
         return np.ones(n_samples)
-    try:
-        weight = np.asarray(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"sample_weight must hold numbers: {error}") from error
+    weight = real_array("sample_weight", sample_weight)
     if weight.ndim != 1:
         raise ValueError(f"sample_weight must be a 1D array, got one of shape {weight.shape}")
     if len(weight) != n_samples:
@@ -328,10 +325,7 @@ def check_targets(y: Any, n_samples: int, owner: str) -> NDArray[np.float64]:
         raise ValueError(f"{owner} requires y to be passed, but the target y is None")
     targets = _raveled(np.asarray(y), n_samples, "target")
     if targets.dtype.kind == "O":
-        try:
-            targets = targets.astype(np.float64)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"y must hold real numbers: {error}") from None
+        targets = real_array("y", targets)
     if targets.dtype.kind == "c":
         raise ValueError("Complex data not supported: y must hold real numbers")
     if targets.dtype.kind not in "biuf":

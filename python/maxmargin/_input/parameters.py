@@ -105,10 +105,7 @@ def check_C(C: Any, *, may_be_infinite: bool = False) -> float:  # noqa: N802
 
 def check_grid(name: str, values: Any) -> NDArray[np.float64]:
     """Return values of C as an ascending array, each > 0 and finite."""
-    try:
-        grid = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must hold numbers: {error}") from error
+    grid = real_array(name, values)
     if grid.ndim != 1 or len(grid) == 0:
         raise ValueError(f"{name} must be a 1D array of at least one number, got {shown(values)}")
     if not (np.isfinite(grid).all() and grid[0] > 0 and (np.diff(grid) > 0).all()):
@@ -263,6 +260,23 @@ def check_scores_of_grid(
     return axes[0], axes[1], np.where(np.isfinite(values), values, np.nan)
 
 
+def real_array(name: str, values: Any) -> NDArray[np.float64]:
+    """Return real numbers as a float64 array; dates, complex numbers and records are none."""
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind not in "biufO":
+            raise TypeError(f"got dtype {array.dtype}")
+        return array.astype(np.float64, copy=False)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{name} must hold real numbers: {error}") from error
+
+
 def is_real(value: Any) -> bool:
-    """Return whether `value` is a real number; True and False are not."""
-    return isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
+    """Return whether `value` is a real number that float64 can hold; True and False are not."""
+    if not isinstance(value, numbers.Real) or isinstance(value, (bool, np.bool_)):
+        return False
+    try:
+        float(value)
+    except OverflowError:  # of an integer or a fraction
+        return False
+    return True

@@ -104,7 +104,7 @@ def test_a_column_of_labels_is_flattened_with_a_warning():
         (np.r_[np.inf, np.ones(29)], "contains NaN or inf"),
         (np.ones(29), r"sample_weight.shape == \(29,\), expected \(30,\)"),
         (np.ones((30, 1)), r"1D array, got one of shape \(30, 1\)"),
-        (["a"] * 30, "must hold numbers"),
+        (["a"] * 30, "must hold real numbers"),
         (np.where(Y == 2, 0.0, 1.0), "class 2 has no weight"),
         (np.full(30, 1e308), "overflows"),
     ],

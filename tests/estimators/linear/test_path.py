@@ -73,7 +73,7 @@ def test_a_score_is_the_accuracy_on_what_was_held_out():
         ({"Cs": 0}, "Cs must be an integer >= 1, got 0"),
         ({"Cs": [1.0, 0.5]}, "Cs must hold finite numbers > 0 in ascending order"),
         ({"Cs": []}, "Cs must be a 1D array"),
-        ({"Cs": ["a"]}, "Cs must hold numbers"),
+        ({"Cs": ["a"]}, "Cs must hold real numbers"),
         ({"cv": 1}, "cv must be an integer >= 2, got 1"),
         ({"cv": 60}, "class 0 has"),
     ],
