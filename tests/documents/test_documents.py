@@ -90,8 +90,13 @@ def test_examples(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize(("document", "n_shown"), [("README.md", 1), ("docs/certificate.md", 2)])
 def test_printed_certificates_are_those_of_the_code(
-    document: str, n_shown: int, capsys: pytest.CaptureFixture[str]
+    document: str,
+    n_shown: int,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {}
     shown, printed = [], []
     for language, block in blocks((ROOT / document).read_text(encoding="utf-8")):
