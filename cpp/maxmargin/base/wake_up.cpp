@@ -7,7 +7,7 @@ namespace {
 
 // A thread needs some microseconds to fall asleep. Until then it is not woken but kept.
 constexpr std::chrono::microseconds kFallingAsleep{50};
-// Microseconds of a wake-up where ratio() is 1: the shortest of 16 took 8 to 26 in nine processes.
+// Microseconds of a wake-up where ratio() is 1: the shortest of 16 took 8 to 26 in six processes.
 constexpr double kMicroseconds = 20.0;
 constexpr double kSlower = 2.0, kLargest = 16.0; // the least and the greatest ratio but 1
 

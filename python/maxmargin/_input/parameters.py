@@ -215,20 +215,23 @@ def _variance(X: Matrix, sample_weight: NDArray[np.float64] | None) -> float:
             X, sample_weight = take_rows(X, rows), sample_weight[rows]
         if len(rows) == 0 or (sample_weight == sample_weight[0]).all():
             sample_weight = None
-    n_elements = float(X.shape[0] * X.shape[1])
     stored = X.data if isinstance(X, CsrMatrix) else X.reshape(-1)
     parts = [slice(i, i + _BLOCK_ELEMENTS) for i in range(0, stored.size, _BLOCK_ELEMENTS)]
-    weight = None
+    n_elements, n_stored = float(X.shape[0] * X.shape[1]), float(stored.size)
     if sample_weight is not None:  # by its share of the largest, which no sum of them overflows
         sample_weight = sample_weight / sample_weight.max()
-        n_elements = float(sample_weight.sum()) * X.shape[1]
-        counts = np.diff(X.indptr) if isinstance(X, CsrMatrix) else X.shape[1]
-        weight = np.repeat(sample_weight, counts)
+        n_elements = n_stored = float(sample_weight.sum()) * X.shape[1]
+        if isinstance(X, CsrMatrix):
+            n_stored = float(sample_weight @ np.diff(X.indptr))
 
     def total(values: NDArray[Any], part: slice) -> float:
-        return float(values.sum(dtype=np.float64) if weight is None else values @ weight[part])
+        if sample_weight is None:
+            return float(values.sum(dtype=np.float64))
+        places = np.arange(part.start, part.start + values.size)
+        if isinstance(X, CsrMatrix):
+            return float(values @ sample_weight[np.searchsorted(X.indptr, places, "right") - 1])
+        return float(values @ sample_weight[places // X.shape[1]])
 
-    n_stored = float(stored.size) if weight is None else float(weight.sum())
     mean = sum(total(stored[part], part) for part in parts) / n_elements
     squares = [
         total(np.square(stored[part].astype(np.float64, copy=False) - mean), part) for part in parts

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -18,6 +20,8 @@ from maxmargin import (
     Perceptron,
     SGDClassifier,
 )
+from maxmargin._input import check_matrix
+from maxmargin._input.parameters import gamma_of
 
 CLASSIFIERS = [
     SVC(tol=1e-9, class_weight="balanced"),
@@ -98,6 +102,22 @@ def test_a_validation_part_leaves_the_classes_their_weight():
     weight[[0, 2, 1, 3]] = 1.0
     model = SGDClassifier(early_stopping=True, validation_fraction=0.5, random_state=5, max_iter=50)
     assert model.fit(X, y, sample_weight=weight).score(X, y) > 0.8
+
+
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_matrix])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_weighted_variance_takes_little_memory(dtype, container):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20000, 60)).astype(dtype)
+    weight = rng.integers(1, 4, 20000)
+    matrix = check_matrix(container(X), "SVC")
+    tracemalloc.start()
+    gamma = gamma_of("scale", matrix, weight.astype(float))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    copies = np.repeat(X.astype(np.float64), weight, axis=0)
+    assert gamma == pytest.approx(1.0 / (60 * copies.var()), rel=1e-9)
+    assert peak < 8 * X.size  # no float64 for each element
 
 
 def test_gamma_scale_and_balanced_bear_huge_weights():
