@@ -22,7 +22,7 @@ settings.load_profile("no_deadline")
 
 
 def data_folder() -> Path:
-    """The folder of the large data sets: MAXMARGIN_DATA, or shared/data beside the repository."""
+    """The folder of the large data sets: MAXMARGIN_DATA, or shared/data next to the repository."""
     return Path(os.environ.get("MAXMARGIN_DATA", ROOT.parent / "shared" / "data"))
 
 

@@ -114,5 +114,5 @@ def seed_like_a_new_process():
 
 
 def numbers(text):
-    """The names and numbers that LIBSVM's lines about a solution tell, without iterations."""
+    """The names and numbers that LIBSVM's lines about a solution hold, without iterations."""
     return [(name, float(number)) for name, number in LINES.findall(text)]

@@ -8,7 +8,7 @@ from oracles.problems import rng
 
 
 def noisy(n=60, d=6, seed=0, density=1.0):
-    """Two classes that no separator tells apart, with a share of zeros."""
+    """Two classes that no separator separates, with a share of zeros."""
     X = rng(seed).normal(size=(n, d))
     X[rng(seed + 1).random((n, d)) > density] = 0.0
     y = (X[:, 0] + 0.7 * rng(seed + 2).normal(size=n) > 0).astype(int)

@@ -23,7 +23,7 @@ WORDS = {
     "collections.abc.Sequence": "list",
     "maxmargin._core.": "",
 }
-# What it says no more of than this, the stub tells in full.
+# What it says no more of than this, the stub says in full.
 VAGUE = {
     "object": "",
     "dict": "dict[",

@@ -11,7 +11,7 @@ import pytest
 
 needs_linux = pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="needs Linux")
 
-# A fit that is worth several threads, what one thread makes of it, and the threads of the process.
+# A fit that pays for several threads, what one thread makes of it, and the threads of the process.
 FIT = """
 import os, signal, sys, threading, time
 import numpy as np

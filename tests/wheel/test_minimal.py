@@ -1,4 +1,4 @@
-"""What a wheel must do beside numpy alone, and what the distributions may hold."""
+"""What a wheel must do with numpy alone, and what the distributions may hold."""
 
 from __future__ import annotations
 

@@ -68,8 +68,8 @@ Parallel(n_jobs=2, backend="threading")(delayed(fit)() for _ in range(4))
 def test_ctrl_c_ends_the_fits_that_the_process_waits_for(code, n_interrupts):
     ended = run(code)
     assert ended.returncode == (1 if "RuntimeError" in code else -signal.SIGINT), ended.stderr
-    told = [line for line in ended.stderr.splitlines() if line == "KeyboardInterrupt"]
-    assert len(told) == n_interrupts, ended.stderr
+    printed = [line for line in ended.stderr.splitlines() if line == "KeyboardInterrupt"]
+    assert len(printed) == n_interrupts, ended.stderr
 
 
 def test_ctrl_c_that_the_main_thread_has_dealt_with_ends_no_fit():

@@ -128,7 +128,7 @@ def test_columns_far_smaller_than_rows():
 
 @pytest.mark.parametrize("offset", [0.0, 2000.0, 1e5, 1.7e9])
 def test_mostly_zero_samples_with_a_column_far_off(offset):
-    """One-hot features beside a time: the time's offset is not to swallow all distances."""
+    """One-hot features with a time: the time's offset is not to swallow all distances."""
     random = rng(9)
     X = np.hstack([np.eye(10)[random.integers(0, 10, 200)], offset + 5 * random.random((200, 1))])
     difference = X[:, None, :] - X

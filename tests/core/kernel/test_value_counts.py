@@ -13,7 +13,7 @@ from oracles.svm import fields_of
 from oracles.svm import kernel as kernel_matrix
 
 LINE = 16  # columns of a kernel matrix fill whole lines of so many
-PROBES = 2 * 64**2  # what tells how far float32 values are off: a small square in both types
+PROBES = 2 * 64**2  # what shows how far float32 values are off: a small square in both types
 
 
 def two_classes(n, d, noise=1.0):
@@ -86,7 +86,7 @@ def test_rows_of_fewer_columns_count_as_what_they_are():
 
 
 def test_matrices_that_pairs_share_count_once():
-    """Pairs of dear values after the first have the matrices of the classes with themselves."""
+    """Pairs of expensive values after the first have the matrices of classes with themselves."""
     rng = np.random.default_rng(5)
     sizes = [304, 16, 256, 128, 32]  # whole lines
     y = np.repeat(np.arange(5), sizes)
@@ -96,7 +96,7 @@ def test_matrices_that_pairs_share_count_once():
     first, *others = result["kernel_values"]
     pairs = list(combinations(sizes, 2))
     # Where rounding leaves something of the sum of the coefficients, the scale of eight values is
-    # looked at.
+    # read.
     beyond = [n - a * b for n, (a, b) in zip(others, pairs[1:], strict=True)]
     assert set(beyond) <= {0, 8 * LINE}
     is_first = y < 2
@@ -137,7 +137,7 @@ def test_counts_do_not_depend_on_threads_and_add_up(machine):
 
 @pytest.mark.parametrize("form", ["dense", "sparse"])
 def test_kept_rows_lend_their_values_to_squares(form):
-    """Where values are dear, next to nothing is computed twice; the solution is the same."""
+    """Where values are expensive, next to nothing is computed twice; the solution is the same."""
     rng = np.random.default_rng(7)
     n, d = 1600, 64
     X, y = two_classes(n, d, noise=0.3)

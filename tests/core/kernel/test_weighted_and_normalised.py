@@ -132,7 +132,7 @@ def test_a_normalised_kernel_trains_the_machine_of_libsvm():
 def test_classes_and_probabilities(sparse):
     r = rng(0)
     y = r.integers(0, 4, 400)
-    X = r.normal(size=(400, 40)) + y[:, None]  # so dear that pairs after the first are stored
+    X = r.normal(size=(400, 40)) + y[:, None]  # so expensive that pairs after the first are stored
     X = sp.csr_matrix(X * (r.random(X.shape) < 0.4)) if sparse else X
     kernel = Polynomial(2, 0.1, 1.0).normalised() + 0.1 * RBF(0.05).weighted(plus_one)
     params = {"tol": 1e-7, "decision_function_shape": "ovo", "probability": True}

@@ -1,4 +1,4 @@
-"""A callback is told of the end of every fit, however short, once and as the certificate is."""
+"""A callback hears of the end of every fit, however short, once and as the certificate is."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ def test_number_types_are_widened_to_one_that_holds_them(given, expected):
 
 
 class Frame:
-    """As much of a data frame as is looked at: columns and conversion to an array."""
+    """As much of a data frame as is read: columns and conversion to an array."""
 
     def __init__(self, values, columns):
         self.values, self.columns = values, columns

@@ -59,7 +59,7 @@ def test_cross_validation_scores_are_those_of_single_fits(n_classes):
 
 
 def test_a_score_is_the_accuracy_on_what_was_held_out():
-    # Eight points, of which one fold of two must hold out each twin; a far outlier is told apart.
+    # Eight points, of which one fold of two must hold out each twin; a far outlier is set apart.
     X = np.repeat([[-1.0], [1.0]], 10, axis=0)
     y = np.repeat([0, 1], 10)
     assert (LinearSVCCV(Cs=[1.0], cv=5).fit(X, y).scores_ == 1.0).all()

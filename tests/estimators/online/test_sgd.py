@@ -219,7 +219,7 @@ def test_verbose_tells_what_tol_is_applied_to(capsys):
     assert re.fullmatch(r"iteration 2  objective 1  \d+\.\d s\n", err)  # every loss is 1
     model.partial_fit(X, y).set_params(verbose=0).partial_fit(X, y)
     assert re.fullmatch(r"iteration 1  objective 1  \S+ s\n", capsys.readouterr().err)
-    X = np.hstack([X, 100.0 * (2 * y - 1)[:, None]])  # which tells the class
+    X = np.hstack([X, 100.0 * (2 * y - 1)[:, None]])  # which gives the class away
     fit(X, y, **parameters, early_stopping=True)
     assert re.fullmatch(r"iteration 4  validation error 0  \S+ s\n", capsys.readouterr().err)
 

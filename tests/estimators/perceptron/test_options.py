@@ -62,7 +62,7 @@ def test_every_class_is_averaged_over_its_own_passes(max_iter):
 def test_the_average_follows_the_order_of_a_shuffled_pass():
     X, y = clouds(90, 3, 2)
     model = fit(X, y, gamma=0.5, max_iter=1, average=True, shuffle=True, random_state=2)
-    # A mistake at step t of n counts for n - t steps, so the coefficients tell the order.
+    # A mistake at step t of n counts for n - t steps, so the coefficients give the order.
     steps = 90 - np.rint(90 * np.abs(model.dual_coef_[0])).astype(int)
     assert len(set(steps)) == len(steps) == model.n_mistakes_[0]
     order = model.support_[np.argsort(steps)]

@@ -21,7 +21,7 @@ def test_nu_beyond_its_bound_is_refused_with_the_bound():
     y = np.r_[np.ones(18), -np.ones(12)]
     with pytest.raises(ValueError, match=r"nu must be <= 0\.8$"):
         NuSVC(gamma=0.5, nu=0.9).fit(X, y)
-    # LIBSVM's values at its tolerance 1e-6, which is not small beside r = 0.04: the optimum
+    # LIBSVM's values at its tolerance 1e-6, which is not small against r = 0.04: the optimum
     # there is 25.2030298, as the objectives on either side of it prove.
     known = ((0.79, 1.875054, -0.184516, 0.712930), (0.5, 25.201724, -0.088514, 24.735184))
     for nu, objective, rho, C in known:

@@ -1,4 +1,4 @@
-"""Inputs of public bug reports (the cases B..) that concern the formulations beside C-SVC."""
+"""Inputs of public bug reports (the cases B..) that concern the formulations other than C-SVC."""
 
 from __future__ import annotations
 

@@ -167,7 +167,7 @@ def test_values_are_those_of_libsvm(formulation, kernel_name, sparse):
     params = {"kernel": kernel_name, "gamma": 0.1, "coef0": 0.5, "degree": 2, "tol": 1e-6}
     shared = f"-t {numbers[kernel_name]} -g 0.1 -r 0.5 -d 2 -e 1e-5"
     if formulation == "one_class":
-        X = X + 2.0  # beside the origin, which a linear kernel parts the samples from
+        X = X + 2.0  # off the origin, which a linear kernel parts the samples from
     data = sp.csr_matrix(X) if sparse else X
     if formulation == "nu_svc":
         found = NuSVC(nu=0.8, **params).fit(data, y).decision_function(data)

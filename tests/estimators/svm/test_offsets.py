@@ -1,7 +1,7 @@
 """The offset, and the C or epsilon that goes with nu, by the optimality conditions in float64.
 
 Problems that end with all coefficients at their bounds are made on purpose: there an offset has an
-interval, whose middle it is (LIBSVM's rule). A coefficient that rounding leaves beside its bound
+interval, whose middle it is (LIBSVM's rule). A coefficient that rounding leaves next to its bound
 would hide that.
 """
 

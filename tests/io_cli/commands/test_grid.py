@@ -78,8 +78,8 @@ def test_rates_are_those_of_cross_validation(folder, capfd, flags):
         [2.0 ** float(v) for v in point.split()] for point in found if float(found[point]) == best
     ]
     names = [name for name, axis in zip("cg", axes, strict=True) if axis != [None]]
-    told = ", ".join(f"{n}={v}" for n, v in zip(names, last.split(), strict=False))
-    assert lines[-1].endswith(f"(best {told}, rate={best})")
+    shown = ", ".join(f"{n}={v}" for n, v in zip(names, last.split(), strict=False))
+    assert lines[-1].endswith(f"(best {shown}, rate={best})")
     records = (folder / "classes.out").read_text().splitlines()
     assert [re.sub(r"log2[cg]=|rate=", "", record) for record in records] == [
         f"{point} {rate}" for point, rate in found.items()
@@ -90,14 +90,14 @@ def test_rates_are_those_of_cross_validation(folder, capfd, flags):
 def test_the_output_is_svm_grids(folder, capfd, flags):
     """The order of the points, the lines, the best and the file, all but rates at a boundary."""
     ours("grid", *flags.split(), "-gnuplot", "null", "-e", "1e-6", "classes")
-    told = capfd.readouterr().out
+    printed = capfd.readouterr().out
     records = (folder / "classes.out").read_text()
     words = [*flags.split(), "-e", "1e-6", "-gnuplot", "null", "-svmtrain", tool("svm-train")]
     done = subprocess.run(
         [sys.executable, tool("svm-grid"), *words, "classes"], capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
-    assert told == done.stdout
+    assert printed == done.stdout
     assert records == (folder / "classes.out").read_text()
 
 

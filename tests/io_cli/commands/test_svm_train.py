@@ -54,7 +54,7 @@ def data(tmp_path_factory):
 
 @pytest.fixture
 def folder(data, tmp_path, monkeypatch):
-    """An empty working folder, with the data beside it."""
+    """An empty working folder, with the data next to it."""
     monkeypatch.chdir(tmp_path)
     for path in data.iterdir():
         (tmp_path / path.name).symlink_to(path)
@@ -66,26 +66,26 @@ def held_out(name):
     return "kernel.t" if name == "some" else f"{name}.t"
 
 
-def assert_same_numbers(told, expected):
+def assert_same_numbers(printed, expected):
     """Support vectors whose coefficient is nearly 0, or nearly at its bound, count either way."""
-    for (name, number), (_, libsvms) in zip(numbers(told), numbers(expected), strict=True):
+    for (name, number), (_, libsvms) in zip(numbers(printed), numbers(expected), strict=True):
         is_count = name.endswith("SV")
         assert number == pytest.approx(libsvms, rel=1e-3, abs=2 if is_count else 1e-4), name
 
 
 @pytest.mark.parametrize(("name", "flags"), CASES)
 def test_models_and_predictions_are_libsvms(folder, capfd, name, flags):
-    """Our model read by LIBSVM, LIBSVM's by us; the messages tell the same solution."""
+    """Our model read by LIBSVM, LIBSVM's by us; the messages state the same solution."""
     flags = f"{flags} -e 1e-7"
     ours("svm-train", *flags.split(), name)
-    told = capfd.readouterr().out
+    printed = capfd.readouterr().out
     y, X = read_problem(folder / name)
     trained = svmutil.svm_train(y, X, flags)
     expected = capfd.readouterr().out
-    assert [line.partition("=")[0] for line in told.splitlines()] == [
+    assert [line.partition("=")[0] for line in printed.splitlines()] == [
         line.partition("=")[0] for line in expected.splitlines() if line.strip(".*")
     ]
-    assert_same_numbers(told, expected)
+    assert_same_numbers(printed, expected)
 
     svmutil.svm_save_model("theirs", trained)
     test = held_out(name)
@@ -111,8 +111,8 @@ def test_the_programs_agree(folder, capfd, name, flags):
     for model in ("ours", "theirs"):
         capfd.readouterr()
         ours("svm-predict", test, model, "a")
-        told = capfd.readouterr().out
-        assert told == theirs("svm-predict", test, model, "b", cwd=folder)
+        printed = capfd.readouterr().out
+        assert printed == theirs("svm-predict", test, model, "b", cwd=folder)
         if name == "line":
             np.testing.assert_allclose(np.loadtxt("a"), np.loadtxt("b"), rtol=1e-9)
         else:
@@ -135,13 +135,13 @@ FOLDS = [
 ]
 
 
-def assert_same_rates(told, expected):
-    assert told.count("Cross Validation") == len(told.splitlines())
+def assert_same_rates(printed, expected):
+    assert printed.count("Cross Validation") == len(printed.splitlines())
     lines = [line for line in expected.splitlines() if line.startswith("Cross")]
-    if "Accuracy" in told:
-        assert told.splitlines() == lines
+    if "Accuracy" in printed:
+        assert printed.splitlines() == lines
     else:
-        for line, libsvms in zip(told.splitlines(), lines, strict=True):
+        for line, libsvms in zip(printed.splitlines(), lines, strict=True):
             assert line.partition("=")[0] == libsvms.partition("=")[0]
             assert float(line.split()[-1]) == pytest.approx(float(libsvms.split()[-1]), rel=1e-4)
 
@@ -150,20 +150,20 @@ def assert_same_rates(told, expected):
 def test_cross_validation_has_libsvms_folds(folder, capfd, name, flags):
     flags = f"{flags} -e 1e-5"
     ours("svm-train", *flags.split(), name)
-    told = capfd.readouterr().out
+    printed = capfd.readouterr().out
     assert not (folder / f"{name}.model").exists()
     y, X = read_problem(folder / name)
     seed_like_a_new_process()
     svmutil.svm_train(y, X, f"{flags} -q")
-    assert_same_rates(told, capfd.readouterr().out)
+    assert_same_rates(printed, capfd.readouterr().out)
 
 
 @pytest.mark.parametrize(("name", "flags"), FOLDS)
 def test_cross_validation_agrees_with_svm_train(folder, capfd, name, flags):
     flags = f"{flags} -e 1e-5"
     ours("svm-train", *flags.split(), name)
-    told = capfd.readouterr().out
-    assert_same_rates(told, theirs("svm-train", "-q", *flags.split(), name, cwd=folder))
+    printed = capfd.readouterr().out
+    assert_same_rates(printed, theirs("svm-train", "-q", *flags.split(), name, cwd=folder))
 
 
 @pytest.mark.slow
@@ -175,11 +175,11 @@ def test_cross_validation_of_real_data(tmp_path, monkeypatch, capfd, shared_data
     y, X = read_problem("d")
     for flags in ("-v 5", "-t 0 -c 0.1 -v 3"):
         ours("svm-train", *flags.split(), "d")
-        told = capfd.readouterr().out
+        printed = capfd.readouterr().out
         seed_like_a_new_process()
         expected = svmutil.svm_train(y, X, f"{flags} -q")
         # One sample that lies within the tolerance of a boundary may go either way.
-        accuracy = float(told.split()[-1].rstrip("%"))
+        accuracy = float(printed.split()[-1].rstrip("%"))
         assert accuracy == pytest.approx(expected, abs=101 / len(y))
         capfd.readouterr()
 
@@ -248,15 +248,15 @@ def test_probabilities(folder, capfd, name, flags):
 @pytest.mark.parametrize("flags", ["-s 3 -g 1 -c 5", "-s 4 -g 1 -n 0.4"])
 def test_the_errors_of_a_regression(folder, capfd, flags):
     ours("svm-train", "-b", 1, "-e", 1e-6, *flags.split(), "line", "ours")
-    told = capfd.readouterr().out.splitlines()[-1]
+    printed = capfd.readouterr().out.splitlines()[-1]
     y, X = read_problem(folder / "line")
     seed_like_a_new_process()
     trained = svmutil.svm_train(y, X, f"-q -b 1 -e 1e-6 {flags}")
     scale = trained.get_svr_probability()
-    assert float(told.rpartition("sigma= ")[2]) == pytest.approx(scale, rel=1e-4)
+    assert float(printed.rpartition("sigma= ")[2]) == pytest.approx(scale, rel=1e-4)
     assert io.load_model("ours")._noise_scale == pytest.approx(scale, rel=1e-4)
     ours("svm-predict", "-b", 1, "line.t", "ours", "out")
-    assert told in capfd.readouterr().out.splitlines()
+    assert printed in capfd.readouterr().out.splitlines()
 
 
 # -- output and errors -----------------------------------------------------------------------------

@@ -140,9 +140,9 @@ def test_a_file_does_not_tell_of_features_that_are_zero(tmp_path):
     loaded = load_model(tmp_path / "m")
     with pytest.raises(ValueError, match=r"4 features.* 3 features.* pass n_features to"):
         loaded.predict(wider)
-    told = load_model(tmp_path / "m", n_features=4)
+    widened = load_model(tmp_path / "m", n_features=4)
     with pytest.raises(ValueError, match=r"expecting 4 features as input$"):
-        told.predict(X)
+        widened.predict(X)
     with pytest.raises(ValueError, match=r"expecting 4 features as input$"):
         loaded.fit(wider, y).predict(X)
 
