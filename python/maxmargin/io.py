@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from maxmargin import _core
+from maxmargin._estimator.base import commit
 from maxmargin._estimator.wording import shown
 from maxmargin._input import check_flag, check_integer
 from maxmargin._input.files import Path, Source, naming, read_bytes, replacing
@@ -310,13 +311,14 @@ def load_model(
     estimator.set_params(kernel=kernel.type, degree=kernel.degree, gamma=gamma, coef0=kernel.coef0)
     if core.sigmoids.size > 0:
         estimator.set_params(probability=True)
-    estimator._model = TrainedMachine(
+    model = TrainedMachine(
         core,
         kernel,
         core.n_features,
         classes=core.labels.astype(np.int64) if core.labels.size > 0 else None,
         feature_hint=_FEATURE_HINT if n_features is None else "",
     )
+    commit(estimator, model)
     return estimator
 
 

@@ -28,6 +28,9 @@ class BaseEstimator:
     finds has a trailing underscore.
     """
 
+    # All that `fit` finds, put here in one assignment; `commit` and `fitted_model` alone know it.
+    _model: Any
+
     # What methods may keep between calls and rebuild on demand; left out of copies and pickles.
     _cache: dict[str, Any]
 
@@ -124,7 +127,7 @@ class BaseEstimator:
         """
 
     def __sklearn_is_fitted__(self) -> bool:
-        return "n_features_in_" in vars(self)
+        return "_model" in vars(self) or "n_features_in_" in vars(self)
 
     def _is_pairwise(self) -> bool:
         """Return whether X holds a value for every pair of samples."""
@@ -177,6 +180,25 @@ class BaseEstimator:
             self.feature_names_in_ = names
         else:
             vars(self).pop("feature_names_in_", None)
+
+
+def commit(estimator: BaseEstimator, model: Any) -> None:
+    """Let the estimator be what `model` says: before, it is the old one, and after, the new one."""
+    estimator._model = model
+
+
+def fitted_model(estimator: BaseEstimator) -> Any:
+    """Return what was committed last.
+
+    A method asks once: a fit in another thread may commit between two questions.
+
+    Raises
+    ------
+    NotFittedError
+        If there is no such thing.
+    """
+    estimator._check_fitted()
+    return estimator._model
 
 
 class Classifier(BaseEstimator):

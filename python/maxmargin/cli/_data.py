@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin import io
+from maxmargin._estimator.base import commit
 from maxmargin._estimator.wording import counted
 from maxmargin._input.sparse import CsrMatrix, Matrix
 from maxmargin.io import ZeroBased
@@ -57,7 +58,7 @@ def widened(X: CsrMatrix, n_features: int) -> CsrMatrix:
 def widen(model: KernelMachine, n_features: int) -> None:
     """Let a model take samples of that many features; its support vectors are 0 in further ones."""
     if n_features > model.n_features_in_:
-        model._model = model_of(model).widened(n_features)
+        commit(model, model_of(model).widened(n_features))
 
 
 def shape_of(X: Matrix) -> str:

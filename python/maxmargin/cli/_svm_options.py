@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin import _core, _input, io
+from maxmargin._estimator.base import commit
 from maxmargin._input.sparse import Matrix
 from maxmargin.cli._cross_validation import folds_of, samples_of
 from maxmargin.cli._data import load_samples
@@ -191,5 +192,5 @@ def save(problem: Problem, model: KernelMachine, path: str) -> None:
         trained = model_of(model)
         numbers = trained.core.support_vectors[:, 0].astype(np.int64) - 1
         serials = problem.serials[numbers, np.newaxis] + 1.0
-        model._model = trained.changed(problem.n_columns, support_vectors=serials)
+        commit(model, trained.changed(problem.n_columns, support_vectors=serials))
     io.save_model(model, path)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from maxmargin._estimator.base import commit
 from maxmargin._input.files import check_writable, replacing
 from maxmargin._input.sparse import Matrix
 from maxmargin.cli._data import load_model_for, load_samples, widen, widened
@@ -30,7 +31,7 @@ def _run(given: Given) -> None:
     else:
         if model_of(model).core.sigmoids.size > 0:
             says("Model supports probability estimates, but disabled in prediction.")
-            model._model = model_of(model).changed(sigmoids=None)
+            commit(model, model_of(model).changed(sigmoids=None))
         predicted = model.predict(X).astype(np.float64)
     with replacing(output) as file:
         lines = text or "".join(f"{label:.17g}\n" for label in predicted.tolist())

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from maxmargin._estimator.base import commit
 from maxmargin._input.files import check_writable
 from maxmargin.cli._flags import FlagCommand, Given
 from maxmargin.cli._reports import accuracy_of, convergence_warnings_on_stderr, errors_of
@@ -34,7 +35,7 @@ def _run(given: Given) -> None:
             return
         model = problem.fit(problem.estimator())
         if given.get("-b") == 1 and isinstance(model, RegressionMachine):
-            model._model = model_of(model).changed(noise_scale=problem.noise_scale())
+            commit(model, model_of(model).changed(noise_scale=problem.noise_scale()))
     if not given.get("-q"):
         print("\n".join(_report(problem, model)))
         if model_of(model).core.noise_scale is not None:

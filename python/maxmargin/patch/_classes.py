@@ -59,14 +59,13 @@ class _KernelMachine(FallsThrough):
         gamma: float = self._model.kernel.gamma
         return gamma
 
-    def _matrix_to_predict(self, X: Any) -> Matrix:
-        self._check_fitted()  # type: ignore[attr-defined]
-        is_callable = self._model.kernel.type == "callable"
+    def _matrix_to_predict(self, X: Any, model: TrainedMachine) -> Matrix:
+        is_callable = model.kernel.type == "callable"
         if hasattr(X, "tocsr") and not (self._has_sparse_samples or is_callable):
             raise ValueError(
                 f"cannot use sparse input in {type(self).__name__!r} trained on dense data"
             )
-        matrix: Matrix = super()._matrix_to_predict(X)  # type: ignore[misc]
+        matrix: Matrix = super()._matrix_to_predict(X, model)  # type: ignore[misc]
         return matrix
 
     def predict(self, X: Any) -> Any:

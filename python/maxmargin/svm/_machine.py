@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin import _core, _input
-from maxmargin._estimator.base import BaseEstimator
+from maxmargin._estimator.base import BaseEstimator, commit, fitted_model
 from maxmargin._estimator.certificate import Certificate
 from maxmargin._input import Callback, Gamma
 from maxmargin._input.sparse import CsrMatrix, Matrix, take_rows
@@ -36,9 +36,6 @@ class KernelMachine(BaseEstimator):
     n_jobs: int | None
     time_limit: float | None
     callback: Callback | None
-
-    # All that `fit` finds, put here in one assignment.
-    _model: TrainedMachine
 
     # The name of the formulation in LIBSVM's files.
     _svm_type: str
@@ -110,7 +107,7 @@ class KernelMachine(BaseEstimator):
                 model.changed(support_vectors=numbers),
                 vectors=take_rows(matrix, core.support),
             )
-        self._model = model
+        commit(self, model)
         if not certificate.converged:
             warn_caller(self._text_of_stop(certificate), ConvergenceWarning)
 
@@ -129,9 +126,6 @@ class KernelMachine(BaseEstimator):
 
     # -- the trained machine -----------------------------------------------------------------------
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return "_model" in vars(self)
-
     def _training_only(self, name: str, value: Value | None) -> Value:
         """Return an attribute, which a model from a file lacks."""
         if value is None:
@@ -143,80 +137,84 @@ class KernelMachine(BaseEstimator):
 
     @property
     def certificate_(self) -> Certificate:
-        return self._training_only("certificate_", self._model.certificate)
+        return self._training_only("certificate_", model_of(self).certificate)
 
     @property
     def fit_status_(self) -> int:
-        certificate = self._training_only("fit_status_", self._model.certificate)
+        certificate = self._training_only("fit_status_", model_of(self).certificate)
         return 0 if certificate.converged else 1
 
     @property
     def n_iter_(self) -> Any:
-        certificate = self._training_only("n_iter_", self._model.certificate)
-        if self._model.classes is None:
+        model = model_of(self)
+        certificate = self._training_only("n_iter_", model.certificate)
+        if model.classes is None:
             return certificate.n_iter
         return np.array([m.n_iter for m in certificate.machines or (certificate,)], np.int64)
 
     @property
     def shape_fit_(self) -> tuple[int, ...]:
-        return self._training_only("shape_fit_", self._model.shape_fit)
+        return self._training_only("shape_fit_", model_of(self).shape_fit)
 
     @property
     def support_(self) -> NDArray[np.int64]:
-        self._training_only("support_", self._model.certificate)
-        return self._model.core.support
+        model = model_of(self)
+        self._training_only("support_", model.certificate)
+        return model.core.support
 
     @property
     def support_vectors_(self) -> Any:
-        vectors = self._model.support_vectors
+        vectors = model_of(self).support_vectors
         return vectors.to_scipy() if isinstance(vectors, CsrMatrix) else vectors
 
     @property
     def n_support_(self) -> NDArray[np.int64]:
-        model = self._model
+        model = model_of(self)
         return (
             np.array([model.n_support_vectors]) if model.classes is None else model.core.n_support
         )
 
     @property
     def dual_coef_(self) -> NDArray[np.float64]:
-        dual_coef = self._model.core.dual_coef
-        return -dual_coef if self._model.is_binary else dual_coef
+        model = model_of(self)
+        return -model.core.dual_coef if model.is_binary else model.core.dual_coef
 
     @property
     def intercept_(self) -> NDArray[np.float64]:
-        rho = self._model.core.rho
-        return rho.copy() if self._model.is_binary else -rho
+        model = model_of(self)
+        return model.core.rho.copy() if model.is_binary else -model.core.rho
 
     @property
     def coef_(self) -> NDArray[np.float64]:
-        if self._model.kernel.type != "linear":
+        model = model_of(self)
+        if model.kernel.type != "linear":
             raise AttributeError("coef_ is only available when using a linear kernel")
-        weights = self._model.weights
-        if self._model.is_binary:
-            weights = -weights
-            weights.flags.writeable = False
+        weights = -model.weights if model.is_binary else model.weights
+        weights.flags.writeable = False
         return weights
 
     @property
     def n_features_in_(self) -> int:  # type: ignore[override]
-        return self._model.n_features
+        return model_of(self).n_features
 
     @property
     def feature_names_in_(self) -> NDArray[np.object_]:  # type: ignore[override]
-        names = self._model.feature_names
+        names = model_of(self).feature_names
         if names is None:
             raise AttributeError(f"{type(self).__name__!r} was not fitted with names of features")
         return names
 
-    def _machine_values(self, X: Any) -> NDArray[np.float64]:
-        """Return the value of every machine in LIBSVM's sign, shape (n_samples, n_machines)."""
-        matrix = self._matrix_to_predict(X)
-        return self._model.values(matrix, _input.check_n_jobs(self.n_jobs))
+    def _machine_values(self, X: Any) -> tuple[TrainedMachine, NDArray[np.float64]]:
+        """Return the model, and in LIBSVM's sign the values of its machines for every sample.
 
-    def _matrix_to_predict(self, X: Any) -> Matrix:
-        self._check_fitted()
-        model, owner = self._model, type(self).__name__
+        They are of shape (n_samples, n_machines).
+        """
+        model = model_of(self)
+        matrix = self._matrix_to_predict(X, model)
+        return model, model.values(matrix, _input.check_n_jobs(self.n_jobs))
+
+    def _matrix_to_predict(self, X: Any, model: TrainedMachine) -> Matrix:  # type: ignore[override]
+        owner = type(self).__name__
         matrix = _input.check_matrix(X, owner)
         if model.kernel.type != "precomputed":
             _input.check_features(
@@ -239,7 +237,8 @@ class KernelMachine(BaseEstimator):
         if "_dual_coef" in state:
             from maxmargin.svm._old_pickles import converted
 
-            state = converted(state, self._svm_type)
+            state, model = converted(state, self._svm_type)
+            commit(self, model)
         vars(self).update(state)
 
 
@@ -251,5 +250,5 @@ def model_of(estimator: KernelMachine) -> TrainedMachine:
     NotFittedError
         If it is not fitted.
     """
-    estimator._check_fitted()
-    return estimator._model
+    model: TrainedMachine = fitted_model(estimator)
+    return model

@@ -71,6 +71,12 @@ class TrainedMachine:
         return _matrix(self.core.support_vectors)
 
     @property
+    def labels(self) -> NDArray[Any]:
+        """The classes, of a classifier."""
+        assert self.classes is not None
+        return self.classes
+
+    @property
     def is_binary(self) -> bool:
         """Whether there are two classes: scikit-learn's sign is then the opposite of LIBSVM's."""
         return len(self.core.n_support) == 2

@@ -10,8 +10,8 @@ from maxmargin import _core
 from maxmargin.svm._model import TrainedMachine
 
 
-def converted(state: dict[str, Any], svm_type: str) -> dict[str, Any]:
-    """Return such a state with a `TrainedMachine` in the place of those attributes."""
+def converted(state: dict[str, Any], svm_type: str) -> tuple[dict[str, Any], TrainedMachine]:
+    """Return such a state without those attributes, and the machine that they are of."""
     state = dict(state)
 
     def take(name: str, default: Any = None) -> Any:
@@ -47,7 +47,7 @@ def converted(state: dict[str, Any], svm_type: str) -> dict[str, Any]:
     )
     for name in ("fit_status_", "n_iter_", "_cache"):
         take(name)
-    state["_model"] = TrainedMachine(
+    model = TrainedMachine(
         core,
         kernel,
         n_features,
@@ -59,4 +59,4 @@ def converted(state: dict[str, Any], svm_type: str) -> dict[str, Any]:
         vectors=vectors if kernel.type == "callable" else None,
         feature_hint=take("_feature_hint", ""),
     )
-    return state
+    return state, model

@@ -19,11 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin import _input
+from maxmargin._estimator.base import fitted_model
 from maxmargin._estimator.wording import shown
 from maxmargin._input import Callback
 from maxmargin._input.sparse import Matrix, take_rows
 from maxmargin.exceptions import NotFittedError, compatible
 from maxmargin.svm._fit import Solution, Training
+from maxmargin.svm._model import TrainedMachine
 
 if TYPE_CHECKING:
     from maxmargin.svm._machine import KernelMachine as _Mixin
@@ -64,34 +66,35 @@ class Calibrated(_Mixin):
         return lambda X: np.log(self._predict_proba(X))
 
     def _predict_proba(self, X: Any) -> NDArray[np.float64]:
-        self._fitted_sigmoids()
-        return self._model.core.probabilities(self._machine_values(X))
+        model, values = self._machine_values(X)
+        _sigmoids_of(model)
+        return model.core.probabilities(values)
 
     def _check_probability(self) -> None:
-        is_calibrated = self.__sklearn_is_fitted__() and self._model.core.sigmoids.size > 0
+        is_calibrated = self.__sklearn_is_fitted__() and fitted_model(self).core.sigmoids.size > 0
         if not (self._calibrates or is_calibrated):
             raise AttributeError("probabilities are available only with probability=True")
-
-    def _fitted_sigmoids(self) -> NDArray[np.float64]:
-        self._check_fitted()
-        sigmoids = self._model.core.sigmoids
-        if sigmoids.size == 0:
-            raise compatible(NotFittedError)(
-                "predict_proba is not available when fitted with probability=False"
-            )
-        return sigmoids
 
     @property
     def probA_(self) -> NDArray[np.float64]:  # noqa: N802
         """A of every machine: the first class of a pair has probability 1 / (1 + exp(A f + B))."""
-        slopes: NDArray[np.float64] = self._fitted_sigmoids()[0]
+        slopes: NDArray[np.float64] = _sigmoids_of(fitted_model(self))[0]
         return slopes
 
     @property
     def probB_(self) -> NDArray[np.float64]:  # noqa: N802
         """B of every machine."""
-        offsets: NDArray[np.float64] = self._fitted_sigmoids()[1]
+        offsets: NDArray[np.float64] = _sigmoids_of(fitted_model(self))[1]
         return offsets
+
+
+def _sigmoids_of(model: TrainedMachine) -> NDArray[np.float64]:
+    sigmoids = model.core.sigmoids
+    if sigmoids.size == 0:
+        raise compatible(NotFittedError)(
+            "predict_proba is not available when fitted with probability=False"
+        )
+    return sigmoids
 
 
 def check_enough_samples(

@@ -15,7 +15,7 @@ from maxmargin._input.sparse import Matrix
 from maxmargin.kernels._parameter import Kernel
 from maxmargin.svm import _probability
 from maxmargin.svm._fit import Solution, TimeLeft, Training
-from maxmargin.svm._machine import KernelMachine
+from maxmargin.svm._machine import KernelMachine, model_of
 
 __all__ = ["SVC", "NuSVC"]
 
@@ -142,16 +142,13 @@ class PairwiseClassifier(_probability.Calibrated, KernelMachine, Classifier):
 
         Raises what `decision_function` raises.
         """
-        predicted: NDArray[Any] = self.classes_[self._winners(self._machine_values(X))]
-        return predicted
-
-    def _winners(self, values: NDArray[np.float64]) -> Any:
-        """Return the places in `classes_` that the values of the machines stand for."""
+        model, values = self._machine_values(X)
         self._check_decision_options()
-        core = self._model.core
-        if self.break_ties and not self._model.is_binary:
-            return core.class_scores(values).argmax(axis=1)
-        return core.vote_winners(values)
+        by_scores = self.break_ties and not model.is_binary
+        scores = model.core.class_scores(values) if by_scores else None
+        places = model.core.vote_winners(values) if scores is None else scores.argmax(axis=1)
+        predicted: NDArray[Any] = model.labels[places]
+        return predicted
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the decision values of samples.
@@ -174,22 +171,20 @@ class PairwiseClassifier(_probability.Calibrated, KernelMachine, Classifier):
         ValueError
             If `X` is not valid, has another number of features, or the kernel overflows.
         """
-        values = self._machine_values(X)
+        model, values = self._machine_values(X)
         self._check_decision_options()
-        if self._model.is_binary:
+        if model.is_binary:
             return -values[:, 0]
         is_by_pair = self.decision_function_shape == "ovo"
-        return values if is_by_pair else self._model.core.class_scores(values)
+        return values if is_by_pair else model.core.class_scores(values)
 
     @property
     def classes_(self) -> NDArray[Any]:  # type: ignore[override]
-        classes = self._model.classes
-        assert classes is not None
-        return classes
+        return model_of(self).labels
 
     @property
     def class_weight_(self) -> NDArray[np.float64]:
-        return self._training_only("class_weight_", self._model.class_weight)
+        return self._training_only("class_weight_", model_of(self).class_weight)
 
 
 @documented(PAIRWISE)
@@ -356,5 +351,6 @@ class NuSVC(PairwiseClassifier):
 
     @property
     def C_(self) -> NDArray[np.float64]:  # noqa: N802
-        self._training_only("C_", self._model.certificate)
-        return self._model.core.equivalent
+        model = model_of(self)
+        self._training_only("C_", model.certificate)
+        return model.core.equivalent

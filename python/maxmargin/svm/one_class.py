@@ -11,7 +11,7 @@ from maxmargin import _core, _input
 from maxmargin._estimator.texts import KERNEL_MACHINE, documented
 from maxmargin._input import Callback, Gamma
 from maxmargin.kernels._parameter import Kernel
-from maxmargin.svm._machine import KernelMachine
+from maxmargin.svm._machine import KernelMachine, model_of
 
 __all__ = ["OneClassSVM"]
 
@@ -136,7 +136,7 @@ class OneClassSVM(KernelMachine):
 
     @property
     def offset_(self) -> float:
-        return float(self._model.core.rho[0])
+        return float(model_of(self).core.rho[0])
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return w.phi(x) - rho of every sample, shape (n_samples,); negative outside.
@@ -152,11 +152,12 @@ class OneClassSVM(KernelMachine):
         ValueError
             If `X` is not valid, has another number of features, or the kernel overflows.
         """
-        return self._machine_values(X)[:, 0]
+        return self._machine_values(X)[1][:, 0]
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
         """Return w.phi(x) of every sample; raises what `decision_function` raises."""
-        return self.decision_function(X) + self.offset_
+        model, values = self._machine_values(X)
+        return values[:, 0] + float(model.core.rho[0])
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Return +1 for samples inside the region and -1 for the others.

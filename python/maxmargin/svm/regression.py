@@ -12,7 +12,7 @@ from maxmargin._estimator.base import Regressor
 from maxmargin._estimator.texts import KERNEL_MACHINE, REGRESSION, documented
 from maxmargin._input import Callback, Gamma
 from maxmargin.kernels._parameter import Kernel
-from maxmargin.svm._machine import KernelMachine
+from maxmargin.svm._machine import KernelMachine, model_of
 
 __all__ = ["SVR", "NuSVR"]
 
@@ -81,7 +81,7 @@ class RegressionMachine(KernelMachine, Regressor):
     @property
     def _noise_scale(self) -> float | None:
         """The scale of the Laplace distribution of the errors, which LIBSVM's -b 1 saves."""
-        return self._model.core.noise_scale
+        return model_of(self).core.noise_scale
 
     def _check_tube(self) -> tuple[float, float | None]:
         """Return epsilon, and nu if it takes the place of epsilon."""
@@ -101,7 +101,7 @@ class RegressionMachine(KernelMachine, Regressor):
         ValueError
             If `X` is not valid, has another number of features, or the kernel overflows.
         """
-        return self._machine_values(X)[:, 0]
+        return self._machine_values(X)[1][:, 0]
 
 
 @documented(KERNEL_MACHINE + REGRESSION)
@@ -228,5 +228,6 @@ class NuSVR(RegressionMachine):
 
     @property
     def epsilon_(self) -> float:
-        self._training_only("epsilon_", self._model.certificate)
-        return float(self._model.core.equivalent[0])
+        model = model_of(self)
+        self._training_only("epsilon_", model.certificate)
+        return float(model.core.equivalent[0])

@@ -23,4 +23,4 @@ def samples(seed, classes, n=20):
 def test_a_refit_on_other_data(estimator, error):
     model = clone(estimator).set_params(n_jobs=1).fit(*samples(1, [0, 1, 2]))
     new = samples(2, [5, 6, 7, 8])
-    assert_old_or_new_at_every_line(model, lambda model: model.fit(*new), new[0], error)
+    assert_old_or_new_at_every_line(model, lambda model: model.fit(*new), new[0], error=error)
