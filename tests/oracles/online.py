@@ -59,25 +59,32 @@ def subgradient(
     w, b, t, due, lost = np.zeros(X.shape[1]), 0.0, 0, 0.0, np.zeros(X.shape[1])
     sum_w, sum_b, n_averaged, mistakes = np.zeros_like(w), 0.0, 0, []
     rows = np.flatnonzero(weight)
+
+    def charge(columns):
+        """Takes from these weights what all owe of the l1 penalty, as far as they have it."""
+        taken = np.clip(due + np.sign(w) * lost, 0.0, np.abs(w)) * np.sign(w) * columns
+        lost[:] -= taken
+        w[:] -= taken
+
     for _ in range(passes):
         mistakes.append(0)
         for start in range(0, len(rows), batch_size):
             batch = rows[start : start + batch_size]
             t += 1
+            met = (X[batch] != 0).any(axis=0)  # others are charged when they are next met
+            charge(met)
             margins = y[batch] * (X[batch] @ w + b)
             wrong = margins <= threshold
             mistakes[-1] += int(wrong.sum())
             pulls = np.array([pull(m) if margin is None else 1.0 for m in margins])
             amounts = step(t) / len(batch) * np.where(wrong, pulls * weight[batch] * y[batch], 0.0)
-            w = max(0.0, 1 - step(t) * l2) * w + amounts @ X[batch]
+            w[:] = max(0.0, 1 - step(t) * l2) * w + amounts @ X[batch]
             b += fit_intercept * amounts.sum()
             due += step(t) * l1
-            if l1 > 0:
-                left = np.where(w > 0, np.maximum(0, w - (due + lost)), w)
-                left = np.where(w < 0, np.minimum(0, w + (due - lost)), left)
-                lost, w = lost + left - w, left
+            charge(met)
             if t >= average_from:
                 sum_w, sum_b, n_averaged = sum_w + w, sum_b + b, n_averaged + 1
+        charge(np.ones(X.shape[1]))
     return w, b, sum_w / max(1, n_averaged), sum_b / max(1, n_averaged), mistakes
 
 

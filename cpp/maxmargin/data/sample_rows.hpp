@@ -32,7 +32,7 @@ template <Real T> class DenseRows {
   double square_norm(index_t i) const {
     return sum_of_squares(std::span(X_.row(i), static_cast<std::size_t>(X_.cols)));
   }
-  // Calls visit(j) for every column that has a value in row i.
+  // Calls visit(j) for every column.
   template <class Visit> void for_columns(index_t, const Visit& visit) const {
     for (index_t j = 0; j < X_.cols; ++j) visit(j);
   }
@@ -64,8 +64,11 @@ template <Real T, class I> class CsrRows {
   }
 
   double square_norm(index_t i) const { return sum_of_squares(X_.row_values(i)); }
+  // Calls visit(j) for every column that is not 0 in row i.
   template <class Visit> void for_columns(index_t i, const Visit& visit) const {
-    for (const I j : X_.row_indices(i)) visit(static_cast<index_t>(j));
+    for_elements(i, [&](index_t j, double value) {
+      if (value != 0.0) visit(j);
+    });
   }
   // Likewise, visit(j, value).
   template <class Visit> void for_elements(index_t i, const Visit& visit) const {

@@ -2,6 +2,7 @@
 
 #include "maxmargin/base/error.hpp"
 #include "maxmargin/data/sample_rows.hpp"
+#include "maxmargin/online/nonzero_rows.hpp"
 #include "maxmargin/online/online_tasks.hpp"
 #include "maxmargin/online/quantised_screening.hpp"
 #include "maxmargin/online/row_reader.hpp"
@@ -23,11 +24,11 @@ inline void require_finite(double value) {
     throw_overflow();
 }
 
-template <class View, class Task> class Trainer {
+template <class View, class Rows, class Task> class Trainer {
  public:
-  Trainer(const View& X, Task task, const OnlineProblem& problem, const OnlineSettings& settings,
-          OnlineState start, Control& control)
-      : rows_(rows_of(X)), task_(task), problem_(problem), settings_(settings),
+  Trainer(const View& X, Rows rows, Task task, const OnlineProblem& problem,
+          const OnlineSettings& settings, OnlineState start, Control& control)
+      : rows_(std::move(rows)), task_(task), problem_(problem), settings_(settings),
         reader_(X, settings.is_mapped, settings.passes.shuffle, control), step_size_(settings.step),
         n_steps_(start.n_steps),
         f_(std::move(start),
@@ -194,7 +195,7 @@ template <class View, class Task> class Trainer {
     return total > 0.0 ? wrong / total : 0.0;
   }
 
-  decltype(rows_of(std::declval<const View&>())) rows_;
+  Rows rows_;
   Task task_;
   const OnlineProblem& problem_;
   const OnlineSettings& settings_;
@@ -247,8 +248,15 @@ OnlineFit train_online(const OnlineProblem& problem, const OnlineSettings& setti
   require(start.lost.empty() || start.lost.size() == start.w.size(),
           "what weights lost must have the shape of the weights");
   return std::visit(
-      [&](const auto& view, const auto& labels) {
-        return Trainer(view, task_of(labels), problem, settings, std::move(start), control).run();
+      [&]<class View>(const View& view, const auto& labels) {
+        const auto train = [&](auto rows) {
+          return Trainer(view, std::move(rows), task_of(labels), problem, settings,
+                         std::move(start), control)
+              .run();
+        };
+        if constexpr (is_dense<View>)
+          if (settings.penalty.l1 > 0.0) return train(NonzeroRows<typename View::value_type>(view));
+        return train(rows_of(view));
       },
       problem.X, problem.labels);
 }

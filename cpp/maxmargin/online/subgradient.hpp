@@ -132,7 +132,8 @@ struct OnlineFit {
 //
 // Step t, of length eta: w = (1 - eta l2) w + eta / |B| sum over B of c_i pull(m_i) dm_i/dw, b
 // likewise without the shrinking, and the l1 penalty taken off by truncation, before the average
-// counts w; from the features that a sparse B lacks, when they are next met.
+// counts w; from the features that are 0 in B, when they are next met. Zeros of dense rows are like
+// those that sparse rows leave out (nonzero_rows.hpp).
 // With the perceptron's loss, a constant step and no penalty this is the perceptron (Rosenblatt
 // 1958), which stops at a pass without a mistake. With the hinge loss, an l2 penalty and steps
 // 1 / (l2 t) it is Pegasos (Shalev-Shwartz, Singer, Srebro and Cotter 2011).

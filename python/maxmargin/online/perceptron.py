@@ -41,8 +41,8 @@ class Perceptron(OnlineLinear):
         An example is a mistake where y_i f(x_i) <= `margin`, >= 0 (the margin perceptron).
     average : bool or int
         Whether `coef_` and `intercept_` are means of w and b over all examples gone through [3]_;
-        a number >= 1 is the example with which the mean begins. On CSR data an l1 charge counts
-        from the example in which its feature is next met.
+        a number >= 1 is the example with which the mean begins. An l1 charge counts from the
+        example in which its feature is next not 0.
     multi_class : {'ovr', 'crammer_singer'}
         With more than two classes, one perceptron for each class against the rest, or the
         multi-class perceptron [4]_: on a mistake, f_y <= max of the others, w_y += eta0 x and

@@ -69,8 +69,8 @@ class SGDClassifier(OnlineLinear):
         Exponent of 'invscaling', a finite number.
     average : bool or int
         Whether `coef_` and `intercept_` are means of w and b over the steps [2]_; a number >= 1 is
-        the step with which the mean begins. On CSR data an l1 charge counts from the step in
-        which its feature is next met, or from the end of the pass.
+        the step with which the mean begins. An l1 charge counts from the step in which its
+        feature is next not 0, or from the end of the pass.
     batch_size : int or 'all'
         Samples in a step, >= 1; 'all' is the subgradient method on the whole data.
     multi_class : {'ovr', 'crammer_singer'}
