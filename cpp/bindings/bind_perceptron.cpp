@@ -2,7 +2,6 @@
 #include "bindings/control.hpp"
 #include "bindings/pybind.hpp"
 #include "maxmargin/base/parallel.hpp"
-#include "maxmargin/kernel/packed_samples.hpp"
 #include "maxmargin/perceptron/kernel_perceptron.hpp"
 
 #include <algorithm>
@@ -21,7 +20,7 @@ kernel_perceptron_fit(const py::object& X, const Array<std::int64_t>& y,
   const perceptron::MistakeRule rule{span_of(y), span_of(positive), is_joint};
   Control control(python_hook(callback));
   const WithoutGil nogil;
-  return perceptron::train_kernel_perceptron(PackingPlan(view, kernel), rule, options, control);
+  return perceptron::train_kernel_perceptron(view, kernel, rule, options, control);
 }
 
 // A row for every problem, or output, and a column for every example.

@@ -13,7 +13,7 @@ TEST_CASE("the kernel perceptron makes the mistakes of its rule") {
   for (const double y : clouds.y) codes.push_back(y > 0.0 ? 1 : 0);
   const std::int64_t positive[] = {1};
   const MatrixView X = clouds.view();
-  const PackingPlan plan(X, {KernelType::rbf, gamma, 0.0, 3, {}});
+  const KernelParams kernel{KernelType::rbf, gamma, 0.0, 3, {}};
   perceptron::MistakeRule rule;
   rule.codes = codes;
   rule.positive = positive;
@@ -22,7 +22,7 @@ TEST_CASE("the kernel perceptron makes the mistakes of its rule") {
   options.offset = 1.0;
   Control control;
   const perceptron::KernelPerceptronFit fit =
-      perceptron::train_kernel_perceptron(plan, rule, options, control);
+      perceptron::train_kernel_perceptron(X, kernel, rule, options, control);
 
   std::vector<double> beta(150, 0.0);
   for (const index_t expected : fit.records[0].mistakes_per_pass) {

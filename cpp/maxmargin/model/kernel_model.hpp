@@ -1,6 +1,7 @@
 #pragma once
 
 #include "maxmargin/base/control.hpp"
+#include "maxmargin/base/export.hpp"
 #include "maxmargin/data/sample_matrix.hpp"
 #include "maxmargin/kernel/kernel_params.hpp"
 #include "maxmargin/model/pair_layout.hpp"
@@ -55,7 +56,7 @@ struct KernelModelParts {
 };
 
 // A trained kernel machine. Immutable; its functions may be called from many threads.
-class KernelModel {
+class MAXMARGIN_API KernelModel {
  public:
   // Throws InvalidArgument, with the name of the part, where the parts do not fit together or a
   // number is not finite.

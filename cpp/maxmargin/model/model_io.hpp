@@ -1,5 +1,6 @@
 #pragma once
 
+#include "maxmargin/base/export.hpp"
 #include "maxmargin/model/kernel_model.hpp"
 #include "maxmargin/model/text.hpp"
 
@@ -22,13 +23,13 @@ SvmType type_named(std::string_view name);
 // order of votes is that of the file.
 // n_features, which the format does not hold: -1 is the largest index of a support vector, and at
 // least 1. The support vectors are sparse if fewer than a tenth of their entries are not zero.
-KernelModel read_model(std::string_view text, IndexBase base = IndexBase::automatic,
-                       index_t n_features = -1);
+MAXMARGIN_API KernelModel read_model(std::string_view text, IndexBase base = IndexBase::automatic,
+                                     index_t n_features = -1);
 
 // The classes stand in the order of votes. `labels` are theirs; empty: those of the model. Indices
 // count from 1 and zeros are left out, as in LIBSVM's files.
 // Throws: InvalidArgument when a label is not a 32-bit integer, or the format does not know the
 // kernel.
-std::string write_model(const KernelModel& model, std::vector<double> labels = {});
+MAXMARGIN_API std::string write_model(const KernelModel& model, std::vector<double> labels = {});
 
 } // namespace maxmargin

@@ -1,5 +1,7 @@
 #include "maxmargin/model/svmlight_io.hpp"
 
+#include "maxmargin/model/entry_reader.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <optional>

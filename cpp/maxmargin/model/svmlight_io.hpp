@@ -1,8 +1,10 @@
 #pragma once
 
 #include "maxmargin/base/control.hpp"
+#include "maxmargin/base/export.hpp"
+#include "maxmargin/data/sample_matrix.hpp"
 #include "maxmargin/data/views.hpp"
-#include "maxmargin/model/entry_reader.hpp"
+#include "maxmargin/model/text.hpp"
 
 #include <span>
 #include <string>
@@ -36,13 +38,13 @@ using AnySvmlightData = std::variant<SvmlightData<std::int32_t>, SvmlightData<st
 // Throws: InvalidArgument, with line number and token, on anything that is not of the format, on
 // numbers that are not finite or beyond float64, on an index at or beyond n_features, and on a
 // sample without qid when they are wanted. Memory is bounded by a multiple of the size of the text.
-AnySvmlightData read_svmlight(std::string_view text, const SvmlightOptions& options,
-                              Control& control);
+MAXMARGIN_API AnySvmlightData read_svmlight(std::string_view text, const SvmlightOptions& options,
+                                            Control& control);
 
 // Appends the samples [begin, end) of X as lines, without zeros, with the fewest digits that give
 // the same numbers back. Requires: labels.size() == n_rows(X). Throws: InvalidArgument on numbers
 // that are not finite.
-void write_svmlight(const MatrixView& X, std::span<const double> labels, index_t begin, index_t end,
-                    bool zero_based, std::string& text);
+MAXMARGIN_API void write_svmlight(const MatrixView& X, std::span<const double> labels,
+                                  index_t begin, index_t end, bool zero_based, std::string& text);
 
 } // namespace maxmargin

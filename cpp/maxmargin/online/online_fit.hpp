@@ -1,6 +1,7 @@
 #pragma once
 
 #include "maxmargin/base/control.hpp"
+#include "maxmargin/base/export.hpp"
 #include "maxmargin/data/views.hpp"
 #include "maxmargin/online/subgradient.hpp"
 
@@ -10,7 +11,7 @@
 namespace maxmargin::online {
 
 // The states of several problems with the same number of functions and features.
-class OnlineStates {
+class MAXMARGIN_API OnlineStates {
  public:
   OnlineStates() = default;
   // Before any step: w = 0, b = 0.
@@ -69,12 +70,13 @@ struct OnlineResult {
 //
 // Throws NumericError when a value of X is not finite, or so large that squared distances of rows
 // overflow, or when f leaves the range of float64; InvalidArgument when sizes do not fit.
-OnlineResult fit_online(const OnlineData& data, const OnlineSettings& settings,
-                        const OnlineStates* start, Control& control);
+MAXMARGIN_API OnlineResult fit_online(const OnlineData& data, const OnlineSettings& settings,
+                                      const OnlineStates* start, Control& control);
 
 // The objective of every problem at given weights.
-std::vector<double> online_objectives(const OnlineData& data, const OnlineSettings& settings,
-                                      std::span<const double> w, std::span<const double> b,
-                                      Control& control);
+MAXMARGIN_API std::vector<double> online_objectives(const OnlineData& data,
+                                                    const OnlineSettings& settings,
+                                                    std::span<const double> w,
+                                                    std::span<const double> b, Control& control);
 
 } // namespace maxmargin::online

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "maxmargin/base/control.hpp"
-#include "maxmargin/data/int8_rows.hpp"
 #include "maxmargin/data/views.hpp"
 #include "maxmargin/online/lazy_weights.hpp"
 #include "maxmargin/optim/mistake_passes.hpp"
@@ -10,6 +9,10 @@
 #include <span>
 #include <variant>
 #include <vector>
+
+namespace maxmargin {
+class Int8Rows;
+}
 
 namespace maxmargin::online {
 

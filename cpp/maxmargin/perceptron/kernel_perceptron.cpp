@@ -2,6 +2,7 @@
 
 #include "maxmargin/base/aligned_buffer.hpp"
 #include "maxmargin/kernel/kernel_matrix.hpp"
+#include "maxmargin/kernel/packed_samples.hpp"
 #include "maxmargin/perceptron/lockstep_passes.hpp"
 #include "maxmargin/simd/dispatch.hpp"
 
@@ -174,12 +175,13 @@ class KernelPasses {
 
 } // namespace
 
-KernelPerceptronFit train_kernel_perceptron(const PackingPlan& plan, const MistakeRule& rule,
+KernelPerceptronFit train_kernel_perceptron(const MatrixView& X, const KernelParams& kernel,
+                                            const MistakeRule& rule,
                                             const KernelPerceptronOptions& options,
                                             Control& control) {
-  require(!rule.codes.empty() && static_cast<index_t>(rule.codes.size()) == n_rows(plan.X),
+  require(!rule.codes.empty() && static_cast<index_t>(rule.codes.size()) == n_rows(X),
           "y must have one element for every sample");
-  return KernelPasses(plan, rule, options, control).run();
+  return KernelPasses(PackingPlan(X, kernel), rule, options, control).run();
 }
 
 } // namespace maxmargin::perceptron

@@ -1,7 +1,9 @@
 #pragma once
 
 #include "maxmargin/base/control.hpp"
-#include "maxmargin/kernel/packed_samples.hpp"
+#include "maxmargin/base/export.hpp"
+#include "maxmargin/data/views.hpp"
+#include "maxmargin/kernel/kernel_params.hpp"
 #include "maxmargin/optim/mistake_passes.hpp"
 #include "maxmargin/perceptron/mistake_rule.hpp"
 
@@ -43,8 +45,10 @@ struct KernelPerceptronFit {
 // as the rounding of its sum.
 //
 // Throws NumericError when f leaves the range of float64.
-KernelPerceptronFit train_kernel_perceptron(const PackingPlan& plan, const MistakeRule& rule,
-                                            const KernelPerceptronOptions& options,
-                                            Control& control);
+MAXMARGIN_API KernelPerceptronFit train_kernel_perceptron(const MatrixView& X,
+                                                          const KernelParams& kernel,
+                                                          const MistakeRule& rule,
+                                                          const KernelPerceptronOptions& options,
+                                                          Control& control);
 
 } // namespace maxmargin::perceptron

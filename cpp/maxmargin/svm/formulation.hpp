@@ -1,16 +1,12 @@
 #pragma once
 
 #include "maxmargin/dual/dual_problem.hpp"
-#include "maxmargin/kernel/kernel_matrix.hpp"
+#include "maxmargin/svm/training_options.hpp"
 
 #include <span>
 #include <vector>
 
 namespace maxmargin {
-
-// What a loss makes of u: max(0, u), max(0, u)^2, or 0 where u <= 0 and infinity elsewhere. The
-// last is the limit of the others for C = infinity.
-enum class Loss { hinge, squared_hinge, hard_margin };
 
 // The offset of a machine, f(x) = w.phi(x) - rho, and the width of its losses.
 struct Offset {

@@ -1,25 +1,13 @@
 #pragma once
 
 #include "maxmargin/base/aligned_buffer.hpp"
-#include "maxmargin/dual/dual_problem.hpp"
 #include "maxmargin/svm/certificate.hpp"
+#include "maxmargin/svm/training_options.hpp"
 
 #include <cstddef>
 #include <vector>
 
 namespace maxmargin {
-
-// The type of the kernel values that the solver works on. `automatic` is float32 where that leads
-// to the tolerance at less cost.
-enum class Precision { automatic, float32, float64 };
-
-// How a machine is trained, whatever its formulation.
-struct TrainingOptions {
-  dual::SolverOptions solver;
-  std::size_t cache_bytes = std::size_t{200} << 20;
-  int threads = 0; // 0: all that may be used
-  Precision precision = Precision::automatic;
-};
 
 // How kernel values are computed and kept.
 struct KernelOptions {

@@ -1,10 +1,10 @@
 #pragma once
 
+#include "maxmargin/base/export.hpp"
 #include "maxmargin/data/views.hpp"
 #include "maxmargin/kernel/kernel_params.hpp"
-#include "maxmargin/svm/formulation.hpp"
 #include "maxmargin/svm/kernel_fit.hpp"
-#include "maxmargin/svm/machine.hpp"
+#include "maxmargin/svm/training_options.hpp"
 
 #include <optional>
 #include <span>
@@ -26,8 +26,9 @@ struct SvcOptions : TrainingOptions {
 // `y` holds class numbers 0 .. n_classes - 1, `C` the upper bound of every row's alpha (of a
 // nu-SVC, the row's weight); a row with C = 0 is left out. Requires two classes or more, each with
 // a row of positive C.
-KernelFit train_one_vs_one(const MatrixView& X, std::span<const index_t> y, index_t n_classes,
-                           std::span<const double> C, const KernelParams& kernel,
-                           const SvcOptions& options, Control& control);
+MAXMARGIN_API KernelFit train_one_vs_one(const MatrixView& X, std::span<const index_t> y,
+                                         index_t n_classes, std::span<const double> C,
+                                         const KernelParams& kernel, const SvcOptions& options,
+                                         Control& control);
 
 } // namespace maxmargin

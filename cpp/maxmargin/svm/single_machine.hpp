@@ -1,9 +1,10 @@
 #pragma once
 
+#include "maxmargin/base/export.hpp"
 #include "maxmargin/data/views.hpp"
 #include "maxmargin/kernel/kernel_params.hpp"
 #include "maxmargin/svm/kernel_fit.hpp"
-#include "maxmargin/svm/machine.hpp"
+#include "maxmargin/svm/training_options.hpp"
 
 #include <span>
 
@@ -14,19 +15,21 @@ namespace maxmargin {
 // require a row of positive C.
 
 // Support vector regression.
-KernelFit train_svr(const MatrixView& X, std::span<const double> z, std::span<const double> C,
-                    double epsilon, const KernelParams& kernel, const TrainingOptions& options,
-                    Control& control);
+MAXMARGIN_API KernelFit train_svr(const MatrixView& X, std::span<const double> z,
+                                  std::span<const double> C, double epsilon,
+                                  const KernelParams& kernel, const TrainingOptions& options,
+                                  Control& control);
 
 // The same with a free epsilon. Requires 0 < nu <= 1.
-KernelFit train_nu_svr(const MatrixView& X, std::span<const double> z, std::span<const double> C,
-                       double nu, const KernelParams& kernel, const TrainingOptions& options,
-                       Control& control);
+MAXMARGIN_API KernelFit train_nu_svr(const MatrixView& X, std::span<const double> z,
+                                     std::span<const double> C, double nu,
+                                     const KernelParams& kernel, const TrainingOptions& options,
+                                     Control& control);
 
 // One-class machine. Where nu sum_i C_i < 1, the tolerance is multiplied by it, as the solution is.
 // Requires 0 < nu <= 1.
-KernelFit train_one_class(const MatrixView& X, std::span<const double> C, double nu,
-                          const KernelParams& kernel, const TrainingOptions& options,
-                          Control& control);
+MAXMARGIN_API KernelFit train_one_class(const MatrixView& X, std::span<const double> C, double nu,
+                                        const KernelParams& kernel, const TrainingOptions& options,
+                                        Control& control);
 
 } // namespace maxmargin
