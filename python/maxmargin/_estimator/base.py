@@ -7,18 +7,22 @@ scikit-learn itself is imported only when it asks for its own tags.
 from __future__ import annotations
 
 import inspect
+import sys
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from maxmargin import _input
+from maxmargin import _core, _input
 from maxmargin._estimator import routing as _routing
 from maxmargin._estimator.nested_params import changed_params, with_nested
 from maxmargin._input.sparse import Matrix
-from maxmargin.exceptions import NotFittedError, compatible
+from maxmargin.exceptions import NotFittedError, compatible, warn_caller
 
 Self = TypeVar("Self", bound="BaseEstimator")
+
+# The last one whose pickles do not name it.
+_VERSION_WITHOUT_NAME = "0.1.0"
 
 
 class BaseEstimator:
@@ -46,17 +50,30 @@ class BaseEstimator:
 
     def _store(self, arguments: dict[str, Any]) -> None:
         """Keep the arguments of `__init__`, its `locals()`, under their own names."""
-        for name in self._parameter_names():
-            setattr(self, name, arguments[name])
+        for name, value in arguments.items():
+            if name != "self":
+                setattr(self, name, value)
 
     def _counted(self, sample_weight: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
         """Return how often every sample counts, None for once."""
         return sample_weight if self._counts_weights else None
 
     @classmethod
-    def _parameter_names(cls) -> list[str]:
-        parameters = inspect.signature(cls.__init__).parameters
-        return sorted(name for name in parameters if name != "self")
+    def _get_param_names(cls) -> list[str]:
+        """Return the names of the parameters; scikit-learn's hook, which subclasses may override.
+
+        Raises
+        ------
+        RuntimeError
+            If the constructor takes positional arguments without names.
+        """
+        kinds = {one.kind for one in inspect.signature(cls.__init__).parameters.values()}
+        if inspect.Parameter.VAR_POSITIONAL in kinds:
+            raise RuntimeError(
+                "estimators should always specify their parameters in the signature of their "
+                f"__init__ (no varargs); {cls.__name__} does not follow this convention"
+            )
+        return sorted(_parameters_of(cls))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name.
@@ -66,7 +83,7 @@ class BaseEstimator:
         deep : bool, default=True
             Whether to add the parameters of a kernel that has some, as `kernel__gamma`.
         """
-        params = {name: getattr(self, name) for name in self._parameter_names()}
+        params = {name: getattr(self, name) for name in self._get_param_names()}
         return with_nested(params) if deep else params
 
     def set_params(self: Self, **params: Any) -> Self:
@@ -91,31 +108,66 @@ class BaseEstimator:
         return _routing.requests_of(self)
 
     def __repr__(self) -> str:
-        parameters = inspect.signature(type(self).__init__).parameters
-        changed = [
-            f"{name}={getattr(self, name)!r}"
-            for name, parameter in parameters.items()
-            if name != "self" and repr(getattr(self, name)) != repr(parameter.default)
+        """Return the call that makes it, with the parameters that are not at their defaults.
+
+        With all of them where scikit-learn's `print_changed_only` is False.
+        """
+        config: dict[str, Any] = getattr(sys.modules.get("sklearn"), "get_config", dict)()
+        shows_all = not config.get("print_changed_only", True)
+        parameters, values = _parameters_of(type(self)), self.get_params(deep=False)
+        order = {name: None for name in parameters if name in values} | values
+        shown = [
+            f"{name}={values[name]!r}"
+            for name in order
+            if shows_all
+            or name not in parameters
+            or repr(values[name]) != repr(parameters[name].default)
         ]
-        return f"{type(self).__name__}({', '.join(changed)})"
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    def __dir__(self) -> list[str]:
+        """Return the names of what there is: not of what `fit` is to find, before it has."""
+        return [name for name in super().__dir__() if name[0] == "_" or hasattr(self, name)]
 
     def __getstate__(self) -> dict[str, Any]:
-        state = dict(vars(self))
+        state = {**vars(self), "_version": _core.__version__}
         if "_cache" in state:
             state["_cache"] = {}
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-        if not self.__sklearn_is_fitted__():
-            return
+        """Take a pickle's state, with defaults for the parameters that its version did not have.
+
+        A warning says so where another version wrote it.
+
+        Raises
+        ------
+        ValueError
+            If it is no state of such an estimator, or its parts do not fit together.
+        """
+        owner = type(self).__name__
+        if not (isinstance(state, dict) and all(isinstance(name, str) for name in state)):
+            raise ValueError(f"the state of {owner} must be a dict of its attributes")
+        state = _defaults_of(type(self)) | state
+        version = str(state.pop("_version", _VERSION_WITHOUT_NAME))
+        now = _core.__version__
+        if version != now:
+            warn_caller(
+                f"this {owner} was pickled by maxmargin {version} and is loaded by {now}: check "
+                "its predictions, or fit it again"
+            )
+        self._take(state)
         try:
-            self._check_state()
-        except (AttributeError, IndexError, TypeError) as error:
-            owner = type(self).__name__
+            if self.__sklearn_is_fitted__():
+                self._check_state()
+        except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
             raise ValueError(
                 f"The internal representation of {owner} was altered: {error}"
             ) from error
+
+    def _take(self, state: dict[str, Any]) -> None:
+        """Set the attributes of a pickle's state."""
+        vars(self).update(state)
 
     def _check_state(self) -> None:
         """Refuse fitted state whose parts do not fit together.
@@ -199,6 +251,25 @@ def fitted_model(estimator: BaseEstimator) -> Any:
     """
     estimator._check_fitted()
     return estimator._model
+
+
+def _parameters_of(cls: type[Any]) -> dict[str, inspect.Parameter]:
+    """Return the parameters of a constructor that have names."""
+    _, *parameters = inspect.signature(cls.__init__).parameters.values()
+    without_name = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return {one.name: one for one in parameters if one.kind not in without_name}
+
+
+def _defaults_of(cls: type[Any]) -> dict[str, Any]:
+    """Return the default values of the constructors, up to the first one of this package."""
+    defaults: dict[str, Any] = {}
+    for base in cls.__mro__:
+        if "__init__" in vars(base):
+            values = {name: one.default for name, one in _parameters_of(base).items()}
+            defaults = values | defaults
+            if base.__module__.partition(".")[0] == __name__.partition(".")[0]:
+                break
+    return {name: value for name, value in defaults.items() if value is not inspect.Parameter.empty}
 
 
 class Classifier(BaseEstimator):

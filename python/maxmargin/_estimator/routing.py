@@ -20,7 +20,10 @@ def metadata_of(cls: type[Any], method: str) -> list[str]:
     if not inspect.isfunction(function):
         return []
     return [
-        name for name in inspect.signature(function).parameters if name not in ("self", "X", "y")
+        one.name
+        for one in inspect.signature(function).parameters.values()
+        if one.name not in ("self", "X", "y")
+        and one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)
     ]
 
 

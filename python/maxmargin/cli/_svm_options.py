@@ -107,7 +107,7 @@ class Problem:
             "probability": given.get("-b", 0) == 1,
             **params,
         }
-        names = self._kind._parameter_names()
+        names = self._kind._get_param_names()
         return self._kind().set_params(**{k: v for k, v in values.items() if k in names})
 
     def fit(self, estimator: KernelMachine, rows: NDArray[np.int64] | None = None) -> KernelMachine:

@@ -131,6 +131,13 @@ class Kernel:
             raise AttributeError(f"kernels are immutable: make a new one with another {name}")
         super().__setattr__(name, value)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Make the kernel anew of a pickle's parameters; ValueError if they are not such."""
+        try:
+            type(self).__init__(self, **state)
+        except TypeError as error:
+            raise ValueError(f"this is no state of a {type(self).__name__}: {error}") from error
+
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and self._state() == other._state()
 

@@ -253,10 +253,10 @@ class OnlineLinear(MistakeDriven):
         self.coef_, self.intercept_ = weights_of(self._state)
         self._set_record(result.records)
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def _take(self, state: dict[str, Any]) -> None:
         if isinstance(state.get("_state"), dict):  # as earlier versions pickled it
             state = {**state, "_state": _core.OnlineStates(**state["_state"])}
-        super().__setstate__(state)
+        super()._take(state)
 
     def _check_state(self) -> None:
         self._check_weights(self.coef_, self.intercept_)

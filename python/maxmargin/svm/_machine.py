@@ -233,13 +233,18 @@ class KernelMachine(BaseEstimator):
             )
         return matrix
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def _take(self, state: dict[str, Any]) -> None:
         if "_dual_coef" in state:
             from maxmargin.svm._old_pickles import converted
 
             state, model = converted(state, self._svm_type)
             commit(self, model)
-        vars(self).update(state)
+        super()._take(state)
+
+    def _check_state(self) -> None:
+        model = model_of(self)
+        is_own = isinstance(model, TrainedMachine) and model.core.type == self._svm_type
+        _input.check_consistent(is_own, type(self).__name__, "the model")
 
 
 def model_of(estimator: KernelMachine) -> TrainedMachine:

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from maxmargin import _core, _input
 from maxmargin._estimator.certificate import Certificate
 from maxmargin._input.sparse import CsrMatrix, Matrix, product, take_rows, weighted_row_sum
-from maxmargin.exceptions import warn_caller
 from maxmargin.kernels._parameter import (
     KernelParams,
     check_samples,
@@ -49,19 +48,35 @@ class TrainedMachine:
     feature_hint: str = ""
 
     def __post_init__(self) -> None:
-        n_classes = len(self.core.n_support)
-        classes, weight = self.classes, self.class_weight
+        core, classes, weight, names = (
+            self.core,
+            self.classes,
+            self.class_weight,
+            self.feature_names,
+        )
+        n_classes = len(core.n_support)
         _check(isinstance(self.kernel, KernelParams), "the kernel")
         is_sound = classes is None
         if n_classes > 0:
             is_sound = _input.are_classes(classes) and len(classes) == n_classes  # type: ignore[arg-type]
         _check(is_sound, "classes_")
-        _check(weight is None or np.shape(weight) == (n_classes,), "class_weight_")
+        is_weight = _input.is_finite_array(weight, np.float64, (n_classes,))
+        _check(weight is None or is_weight, "class_weight_")
+        _check(isinstance(self.n_features, (int, np.integer)), "n_features_in_")
         if self.kernel.type != "callable":
-            _check(self.n_features == self.core.n_features, "n_features_in_")
+            _check(self.n_features == core.n_features, "n_features_in_")
         elif self.vectors is not None:
-            n_vectors = self.core.dual_coef.shape[1]
-            _check(self.vectors.shape == (n_vectors, self.n_features), "support_vectors_")
+            shape = (self.n_support_vectors, self.n_features)
+            _check(_input.is_matrix(self.vectors, shape), "support_vectors_")
+        is_named = _input.is_array(names, np.object_, (self.n_features,))
+        _check(names is None or is_named, "feature_names_in_")
+        _check(isinstance(self.feature_hint, str), "the hint")
+        if self.certificate is not None:
+            _check(isinstance(self.certificate, Certificate), "certificate_")
+            _check(isinstance(self.shape_fit, tuple), "shape_fit_")
+            _check(len(core.support) == self.n_support_vectors, "support_")
+            has_nu = core.type in ("nu_svc", "nu_svr")
+            _check(len(core.equivalent) == has_nu * core.n_machines, "C_ or epsilon_")
 
     @property
     def support_vectors(self) -> Matrix:
@@ -137,28 +152,34 @@ class TrainedMachine:
         return {"version": _core.__version__, "parts": _parts_of(self.core), **state}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take a pickle's state; a warning says so where another version wrote it.
+        """Take a pickle's state.
 
         Raises
         ------
         ValueError
-            If its parts do not fit together.
+            If its parts do not fit together, or another version has others.
         """
-        state = dict(state)
-        version, parts = state.pop("version", None), state.pop("parts", {})
-        if version != _core.__version__:
-            warn_caller(
-                f"this model was pickled by maxmargin {version} and is loaded by "
-                f"{_core.__version__}: check its predictions, or fit it again"
-            )
+        version = None
         try:
+            state = dict(state)
+            version, parts = state.pop("version", None), state.pop("parts", {})
             kernel: KernelParams = state["kernel"]
             _check(isinstance(kernel, KernelParams), "the kernel")
             core_kernel = kernel.to_core(_matrix(parts["support_vectors"]))
             self.__init__(_core.KernelModel(kernel=core_kernel, **parts), **state)  # type: ignore[misc]
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
+        except (
+            ArithmeticError,
+            LookupError,
+            AttributeError,
+            RuntimeError,
+            TypeError,
+            ValueError,
+        ) as error:
+            hint = ""
+            if isinstance(version, str) and version != _core.__version__:
+                hint = f" (pickled by maxmargin {version}, loaded by {_core.__version__})"
             raise ValueError(
-                f"The internal representation of a model was altered: {error}"
+                f"The internal representation of a model was altered: {error}{hint}"
             ) from error
 
 

@@ -7,7 +7,6 @@ import os
 import pickle
 import subprocess
 import sys
-import warnings
 
 import numpy as np
 import pytest
@@ -26,7 +25,6 @@ from maxmargin import (
     OneClassSVM,
     Perceptron,
     SGDClassifier,
-    __version__,
     kernels,
 )
 from maxmargin._input.sparse import CsrMatrix
@@ -209,16 +207,6 @@ ALTERED_CLASSES = [
 def test_an_altered_pickle_is_refused(estimator, name, change):
     with pytest.raises(ValueError, match=r"internal representation of a model was altered: \w+"):
         load_altered(altered_part(fitted(estimator), name, change))
-
-
-def test_a_pickle_of_another_version_says_so():
-    model = fitted(SVC())
-    state = {**model._model.__getstate__(), "version": "0.0.1"}
-    with pytest.warns(UserWarning, match=rf"pickled by maxmargin 0\.0\.1 .* {__version__}: "):
-        model._model.__class__.__new__(model._model.__class__).__setstate__(state)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        pickle.loads(pickle.dumps(model))
 
 
 def test_parts_of_a_model_cannot_be_written_to():
