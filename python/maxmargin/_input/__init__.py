@@ -52,6 +52,7 @@ from maxmargin._input.samples import (
 from maxmargin._input.state import (
     are_classes,
     check_consistent,
+    check_part,
     is_array,
     is_finite_array,
     is_matrix,
@@ -86,6 +87,7 @@ __all__ = [
     "check_max_iter",
     "check_n_jobs",
     "check_nu",
+    "check_part",
     "check_real",
     "check_scores_of_grid",
     "check_ridge",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from maxmargin._input.sparse import CsrMatrix, check_structure
 
@@ -22,6 +23,25 @@ def check_consistent(is_intact: bool, owner: str, part: str) -> None:
             f"The internal representation of {owner} was altered: {part} does not fit the rest of "
             "the model; fit it again"
         )
+
+
+def check_part(name: str, value: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Return what a fitted attribute is set to, as a new array.
+
+    Raises
+    ------
+    ValueError
+        If it does not hold finite real numbers in that shape.
+    """
+    try:
+        numbers = np.asarray(value)
+    except ValueError:  # rows of unequal lengths
+        numbers = np.empty((0, 0, 0), dtype=object)
+    if numbers.dtype.kind not in "biuf" or numbers.shape != shape or not np.isfinite(numbers).all():
+        raise ValueError(
+            f"{name} must hold finite real numbers in the shape {shape}, got {value!r}"
+        )
+    return np.array(numbers, dtype=np.float64, order="C")
 
 
 def is_array(value: Any, dtype: type[np.generic], shape: tuple[int | None, ...]) -> bool:

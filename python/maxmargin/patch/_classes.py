@@ -135,7 +135,7 @@ class _Classifier(_KernelMachine):
     probB_ = svm.SVC.probB_  # noqa: N815
 
 
-class SVC(_Classifier, maxmargin.SVC, svm.SVC):  # type: ignore[misc]
+class SVC(_Classifier, maxmargin.SVC, svm.SVC):  # type: ignore[misc, override]
     """scikit-learn's `SVC`, trained by `maxmargin.SVC`."""
 
     _original_class = svm.SVC
@@ -143,7 +143,7 @@ class SVC(_Classifier, maxmargin.SVC, svm.SVC):  # type: ignore[misc]
     loss = "hinge"
 
 
-class NuSVC(_Classifier, maxmargin.NuSVC, svm.NuSVC):  # type: ignore[misc]
+class NuSVC(_Classifier, maxmargin.NuSVC, svm.NuSVC):  # type: ignore[misc, override]
     """scikit-learn's `NuSVC`, trained by `maxmargin.NuSVC`."""
 
     _original_class = svm.NuSVC
@@ -155,21 +155,21 @@ class NuSVC(_Classifier, maxmargin.NuSVC, svm.NuSVC):  # type: ignore[misc]
         return "class_weight has no effect in scikit-learn's NuSVC, and has one in maxmargin's"
 
 
-class SVR(_KernelMachine, maxmargin.SVR, svm.SVR):  # type: ignore[misc]
+class SVR(_KernelMachine, maxmargin.SVR, svm.SVR):  # type: ignore[misc, override]
     """scikit-learn's `SVR`, trained by `maxmargin.SVR`."""
 
     _original_class = svm.SVR
     __init__ = svm.SVR.__init__
 
 
-class NuSVR(_KernelMachine, maxmargin.NuSVR, svm.NuSVR):  # type: ignore[misc]
+class NuSVR(_KernelMachine, maxmargin.NuSVR, svm.NuSVR):  # type: ignore[misc, override]
     """scikit-learn's `NuSVR`, trained by `maxmargin.NuSVR`."""
 
     _original_class = svm.NuSVR
     __init__ = svm.NuSVR.__init__
 
 
-class OneClassSVM(_KernelMachine, maxmargin.OneClassSVM, svm.OneClassSVM):  # type: ignore[misc]
+class OneClassSVM(_KernelMachine, maxmargin.OneClassSVM, svm.OneClassSVM):  # type: ignore[misc, override]
     """scikit-learn's `OneClassSVM`, trained by `maxmargin.OneClassSVM`."""
 
     _original_class = svm.OneClassSVM

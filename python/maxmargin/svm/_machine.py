@@ -167,6 +167,15 @@ class KernelMachine(BaseEstimator):
         vectors = model_of(self).support_vectors
         return vectors.to_scipy() if isinstance(vectors, CsrMatrix) else vectors
 
+    @support_vectors_.setter
+    def support_vectors_(self, value: Any) -> None:
+        model = model_of(self)
+        try:
+            changed = model.with_vectors(_input.check_matrix(value, type(self).__name__))
+        except ValueError as error:
+            raise ValueError(f"support_vectors_ cannot be set: {error}") from error
+        commit(self, changed)
+
     @property
     def n_support_(self) -> NDArray[np.int64]:
         model = model_of(self)
@@ -177,12 +186,23 @@ class KernelMachine(BaseEstimator):
     @property
     def dual_coef_(self) -> NDArray[np.float64]:
         model = model_of(self)
-        return -model.core.dual_coef if model.is_binary else model.core.dual_coef
+        dual_coef = -model.core.dual_coef if model.is_binary else model.core.dual_coef
+        dual_coef.flags.writeable = False
+        return dual_coef
+
+    @dual_coef_.setter
+    def dual_coef_(self, value: Any) -> None:
+        model = model_of(self)
+        dual_coef = _input.check_part("dual_coef_", value, model.core.dual_coef.shape)
+        commit(self, model.changed(dual_coef=-dual_coef if model.is_binary else dual_coef))
 
     @property
     def intercept_(self) -> NDArray[np.float64]:
-        model = model_of(self)
-        return model.core.rho.copy() if model.is_binary else -model.core.rho
+        return model_of(self).intercept
+
+    @intercept_.setter
+    def intercept_(self, value: Any) -> None:
+        commit(self, fitted_model(self).with_intercept(value))
 
     @property
     def coef_(self) -> NDArray[np.float64]:
@@ -194,15 +214,33 @@ class KernelMachine(BaseEstimator):
         return weights
 
     @property
-    def n_features_in_(self) -> int:  # type: ignore[override]
+    def n_features_in_(self) -> int:
         return model_of(self).n_features
 
+    @n_features_in_.setter
+    def n_features_in_(self, value: int) -> None:
+        """Nothing: scikit-learn's `validate_data` sets it before `fit`, which finds it itself."""
+
     @property
-    def feature_names_in_(self) -> NDArray[np.object_]:  # type: ignore[override]
+    def feature_names_in_(self) -> NDArray[np.object_]:
         names = model_of(self).feature_names
         if names is None:
             raise AttributeError(f"{type(self).__name__!r} was not fitted with names of features")
         return names
+
+    @feature_names_in_.setter
+    def feature_names_in_(self, value: Any) -> None:
+        self._rename(np.asarray(value, dtype=object))
+
+    @feature_names_in_.deleter
+    def feature_names_in_(self) -> None:
+        self._rename(None)
+
+    def _rename(self, names: NDArray[np.object_] | None) -> None:
+        """Give the features names; `validate_data` does so before `fit`, to a model of others."""
+        model = model_of(self) if self.__sklearn_is_fitted__() else None
+        if model is not None and (names is None or names.shape == (model.n_features,)):
+            commit(self, dataclasses.replace(model, feature_names=names))
 
     def _machine_values(self, X: Any) -> tuple[TrainedMachine, NDArray[np.float64]]:
         """Return the model, and in LIBSVM's sign the values of its machines for every sample.
@@ -233,6 +271,11 @@ class KernelMachine(BaseEstimator):
             )
         return matrix
 
+    def __getstate__(self) -> dict[str, Any]:
+        if self.__sklearn_is_fitted__():
+            model_of(self)  # with what was written into intercept_
+        return super().__getstate__()
+
     def _take(self, state: dict[str, Any]) -> None:
         if "_dual_coef" in state:
             from maxmargin.svm._old_pickles import converted
@@ -242,7 +285,7 @@ class KernelMachine(BaseEstimator):
         super()._take(state)
 
     def _check_state(self) -> None:
-        model = model_of(self)
+        model = fitted_model(self)
         is_own = isinstance(model, TrainedMachine) and model.core.type == self._svm_type
         _input.check_consistent(is_own, type(self).__name__, "the model")
 
@@ -256,4 +299,7 @@ def model_of(estimator: KernelMachine) -> TrainedMachine:
         If it is not fitted.
     """
     model: TrainedMachine = fitted_model(estimator)
+    if model.has_written_intercept:
+        model = model.with_intercept(model.intercept)
+        commit(estimator, model)
     return model

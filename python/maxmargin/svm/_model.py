@@ -91,6 +91,26 @@ class TrainedMachine:
         assert self.classes is not None
         return self.classes
 
+    @cached_property
+    def intercept(self) -> NDArray[np.float64]:
+        """-rho in scikit-learn's sign, as it is shown: the caller may write into it."""
+        return self._signed(-self.core.rho)
+
+    @property
+    def has_written_intercept(self) -> bool:
+        """Whether a caller did."""
+        shown = vars(self).get("intercept")
+        return shown is not None and not np.array_equal(shown, self._signed(-self.core.rho))
+
+    def with_intercept(self, value: Any) -> TrainedMachine:
+        """Return the same with another intercept; ValueError where it is not one."""
+        vars(self).pop("intercept", None)
+        value = _input.check_part("intercept_", value, self.core.rho.shape)
+        return self.changed(rho=-self._signed(value))
+
+    def _signed(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return -values if self.is_binary else values
+
     @property
     def is_binary(self) -> bool:
         """Whether there are two classes: scikit-learn's sign is then the opposite of LIBSVM's."""
@@ -136,6 +156,18 @@ class TrainedMachine:
             parts["n_features"] = n_features
         core = _core.KernelModel(**{**_parts_of(self.core), "kernel": self.core.kernel, **parts})
         return dataclasses.replace(self, core=core, n_features=n_features)
+
+    def with_vectors(self, vectors: Matrix) -> TrainedMachine:
+        """Return the same with other support vectors; ValueError where they cannot be such."""
+        shape = (self.n_support_vectors, self.n_features)
+        if self.kernel.type == "precomputed":
+            raise ValueError("the kernel matrix was given, and no samples")
+        if vectors.shape != shape:
+            raise ValueError(f"they are of shape {shape}, got {vectors.shape}")
+        check_samples(self.kernel, vectors)
+        if self.kernel.type == "callable":
+            return dataclasses.replace(self, vectors=vectors)
+        return self.changed(support_vectors=vectors, kernel=self.kernel.to_core(vectors))
 
     def widened(self, n_features: int) -> TrainedMachine:
         """Return the same for samples of more features, in which the support vectors are zero."""

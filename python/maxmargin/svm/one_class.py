@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin import _core, _input
+from maxmargin._estimator.base import commit
 from maxmargin._estimator.texts import KERNEL_MACHINE, documented
 from maxmargin._input import Callback, Gamma
 from maxmargin.kernels._parameter import Kernel
@@ -137,6 +138,11 @@ class OneClassSVM(KernelMachine):
     @property
     def offset_(self) -> float:
         return float(model_of(self).core.rho[0])
+
+    @offset_.setter
+    def offset_(self, value: Any) -> None:
+        offset = _input.check_part("offset_", [value] if np.isscalar(value) else value, (1,))
+        commit(self, model_of(self).changed(rho=offset))
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return w.phi(x) - rho of every sample, shape (n_samples,); negative outside.

@@ -5,11 +5,13 @@ from __future__ import annotations
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn
 import sklearn.svm
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
+from sklearn.utils.validation import validate_data
 
 from maxmargin import (
     SVC,
@@ -157,6 +159,20 @@ def test_metadata_of_a_fit_of_a_subclass():
         assert made.get_metadata_routing().fit.requests == {"sample_weight": None, "groups": True}
         with pytest.raises(TypeError, match="Unexpected args"):
             made.set_fit_request(kw=True)
+
+
+@pytest.mark.parametrize("base", [SVC, SVR, OneClassSVM, LinearSVC, Perceptron])
+def test_a_fit_that_validates_with_scikit_learn(base):
+    class Validating(base):
+        def fit(self, X, y):
+            return super().fit(*validate_data(self, X, y))
+
+    named = pd.DataFrame(X, columns=["a", "b"])
+    for again in (named, X, pd.DataFrame(np.c_[X, X[:, 0]], columns=["a", "b", "c"])):
+        model = Validating().fit(named, y)
+        model.fit(again, y)
+        assert model.predict(np.asarray(again)).shape == (6,)
+        assert model.n_features_in_ == again.shape[1]
 
 
 @pytest.mark.parametrize("base", ESTIMATORS)
