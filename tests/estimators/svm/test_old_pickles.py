@@ -63,7 +63,8 @@ def test_pickles_of_version_0_1_load(estimator, container):
         X, container = X @ X.T, np.asarray
     model = clone(estimator).fit(container(X), y)
     old = clone(estimator)
-    old.__setstate__(state_of_version_0_1(model))
+    with pytest.warns(UserWarning, match=r"pickled by maxmargin 0\.1\.0 and is loaded by "):
+        old.__setstate__(state_of_version_0_1(model))
     predict = getattr(model, "decision_function", model.predict)
     again = getattr(old, "decision_function", old.predict)
     assert again(X).tobytes() == predict(X).tobytes()
