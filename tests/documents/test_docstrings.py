@@ -18,7 +18,7 @@ ESTIMATORS = [
 ]
 
 
-def entries(estimator: type, section: str) -> list[tuple[str, str]]:
+def entries(estimator: object, section: str) -> list[tuple[str, str]]:
     """The names of a section of the docstring, with their types."""
     text = re.split(r"^(\w[\w ]+)\n-{3,}$", inspect.getdoc(estimator) or "", flags=re.MULTILINE)
     body = dict(zip(text[1::2], text[2::2], strict=True))[section]
@@ -37,6 +37,18 @@ def test_parameters(estimator: type) -> None:
     assert [name for name, _ in shown] == [parameter.name for parameter in parameters]
     for (_, kind), parameter in zip(shown, parameters, strict=True):
         assert re.fullmatch(rf".+, default={re.escape(repr(parameter.default))}", kind)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_fit(estimator: type) -> None:
+    """Every parameter that `fit` describes is one, and the sections are whole and in order."""
+    text = inspect.getdoc(estimator.fit) or ""
+    if "those of `" not in text:
+        _, parameters, returned, *rest = re.split(r"^\w+\n-{3,}$", text, flags=re.MULTILINE)
+        named = re.findall(r"^(\w+) : \S", parameters, flags=re.MULTILINE)
+        assert named == [*inspect.signature(estimator.fit).parameters][1:]
+        assert "The estimator itself." in returned
+        assert "ValueError\n    If a parameter" in rest[0]
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 Class = TypeVar("Class", bound=type[Any])
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 # Every estimator.
 _ALL = """
@@ -246,8 +247,49 @@ intercept_ : ndarray of float64, shape (1,) or (n_classes,)
     b, or its average.
 """
 
+# What methods say alike: whole sections, and entries of parameters.
+FIT = """
+Parameters
+----------
+X : array-like or sparse matrix of shape (n_samples, n_features)
+    C-contiguous float32 or float64 arrays and canonical CSR are read in place; everything else is
+    converted to a copy.
+
+Returns
+-------
+self
+    The estimator itself.
+
+Raises
+------
+ValueError
+    If a parameter, the data, the labels or targets, or the weights are not as described, or the
+    training leaves the range of float64. The estimator then stays as it was.
+Cancelled
+    If `callback` returned True. The estimator stays as it was.
+
+Warns
+-----
+ConvergenceWarning
+    If the solver stopped before `tol` was reached. The model is usable.
+"""
+PREDICT = """
+Parameters
+----------
+X : array-like or sparse matrix of shape (n_samples, n_features)
+
+Raises
+------
+NotFittedError
+    Before `fit`.
+ValueError
+    If `X` is not valid, has another number of features, or the kernel overflows.
+"""
+
 PARAMETERS = "Parameters\n----------\n"
 ATTRIBUTES = "Attributes\n----------\n"
+# The sections of methods, in their order.
+_OF_METHODS = (PARAMETERS, "Returns\n-------\n", "Raises\n------\n", "Warns\n-----\n")
 
 
 def documented(family: str) -> Callable[[Class], Class]:
@@ -266,9 +308,37 @@ def documented(family: str) -> Callable[[Class], Class]:
     return complete
 
 
-def _completed(text: str, signature: inspect.Signature, shared: dict[str, str]) -> str:
+def documented_method(family: str) -> Callable[[Method], Method]:
+    """Complete the docstring of a method with the sections of its family.
+
+    Its parameters come in the order of its signature; a section of its own replaces the family's.
+    """
+    _, shared = _sections(family)
+
+    def complete(method: Method) -> Method:
+        if method.__doc__ is not None:
+            head, sections = _sections(f"{inspect.cleandoc(method.__doc__)}\n\n")
+            entries = _entries(shared[PARAMETERS]) | _entries(sections.pop(PARAMETERS, ""))
+            names = [name for name in inspect.signature(method).parameters if name != "self"]
+            parameters = "".join(entries[name] for name in names)
+            sections = {**shared, **sections, PARAMETERS: parameters}
+            parts = [
+                title + sections[title].strip("\n") for title in _OF_METHODS if title in sections
+            ]
+            method.__doc__ = "\n\n".join([head.strip(), *parts])
+        return method
+
+    return complete
+
+
+def _sections(text: str) -> tuple[str, dict[str, str]]:
+    """Return what stands before the first section, and the sections by their titles."""
     head, *parts = re.split(r"^(\w[\w ]+\n-{3,}\n)", text, flags=re.MULTILINE)
-    sections = dict(zip(parts[::2], parts[1::2], strict=True))
+    return head, dict(zip(parts[::2], parts[1::2], strict=True))
+
+
+def _completed(text: str, signature: inspect.Signature, shared: dict[str, str]) -> str:
+    head, sections = _sections(text)
     own = shared | _entries(sections.pop(PARAMETERS, ""))
     parameters = "".join(
         own[name].replace("\n", f", default={parameter.default!r}\n", 1)

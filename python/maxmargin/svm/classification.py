@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from maxmargin import _core, _input
 from maxmargin._estimator.base import Classifier
-from maxmargin._estimator.texts import PAIRWISE, documented
+from maxmargin._estimator.texts import FIT, PAIRWISE, PREDICT, documented, documented_method
 from maxmargin._input import Callback, ClassWeight, Gamma
 from maxmargin._input.sparse import Matrix
 from maxmargin.kernels._parameter import Kernel
@@ -33,37 +33,17 @@ class PairwiseClassifier(_probability.Calibrated, KernelMachine, Classifier):
     decision_function_shape: str
     break_ties: bool
 
+    @documented_method(FIT)
     def fit(self: Self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train on samples `X` with labels `y`.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            C-contiguous float32 or float64 arrays and canonical CSR are read in place; everything
-            else is converted to a copy.
         y : array-like of shape (n_samples,)
             Numbers, booleans or strings; at least two classes.
         sample_weight : array-like of shape (n_samples,), default=None
             Factors of the bound of each alpha, >= 0. A sample of weight 0 is left out; every class
             must keep one.
-
-        Returns
-        -------
-        self
-            The estimator itself.
-
-        Raises
-        ------
-        ValueError
-            If a parameter, the data, the labels or the weights are not as described, or the kernel
-            overflows. The estimator then stays as it was.
-        Cancelled
-            If `callback` returned True. The estimator stays as it was.
-
-        Warns
-        -----
-        ConvergenceWarning
-            If the solver stopped before `tol` was reached. The model is usable.
         """
         (C, nu, is_squared), training = self._check_parameters()
         seed = self._seed_of_folds() if self._calibrates else 0
@@ -150,12 +130,9 @@ class PairwiseClassifier(_probability.Calibrated, KernelMachine, Classifier):
         predicted: NDArray[Any] = model.labels[places]
         return predicted
 
+    @documented_method(PREDICT)
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the decision values of samples.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
 
         Returns
         -------
@@ -163,13 +140,6 @@ class PairwiseClassifier(_probability.Calibrated, KernelMachine, Classifier):
             With two classes of shape (n_samples,), positive for classes_[1]. Otherwise of shape
             (n_samples, n_classes) for 'ovr' and (n_samples, n_classes * (n_classes - 1) / 2) for
             'ovo'; see `decision_function_shape`.
-
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        ValueError
-            If `X` is not valid, has another number of features, or the kernel overflows.
         """
         model, values = self._machine_values(X)
         self._check_decision_options()

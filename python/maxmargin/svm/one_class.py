@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from maxmargin import _core, _input
 from maxmargin._estimator.base import commit
-from maxmargin._estimator.texts import KERNEL_MACHINE, documented
+from maxmargin._estimator.texts import FIT, KERNEL_MACHINE, PREDICT, documented, documented_method
 from maxmargin._input import Callback, Gamma
 from maxmargin.kernels._parameter import Kernel
 from maxmargin.svm._machine import KernelMachine, model_of
@@ -90,36 +90,16 @@ class OneClassSVM(KernelMachine):
     ) -> None:
         self._store(locals())
 
+    @documented_method(FIT)
     def fit(self: Self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Train on samples `X`.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            C-contiguous float32 or float64 arrays and canonical CSR are read in place; everything
-            else is converted to a copy.
         y : ignored
             There for scikit-learn's sake.
         sample_weight : array-like of shape (n_samples,), default=None
             Bounds of the dual variables, >= 0. A sample of weight 0 is left out.
-
-        Returns
-        -------
-        self
-            The estimator itself.
-
-        Raises
-        ------
-        ValueError
-            If a parameter, the data or the weights are not as described, or the kernel overflows.
-            The estimator then stays as it was.
-        Cancelled
-            If `callback` returned True. The estimator stays as it was.
-
-        Warns
-        -----
-        ConvergenceWarning
-            If the solver stopped before `tol` was reached. The model is usable.
         """
         training = self._check_training()
         nu = _input.check_nu(self.nu)
@@ -144,20 +124,9 @@ class OneClassSVM(KernelMachine):
         offset = _input.check_part("offset_", [value] if np.isscalar(value) else value, (1,))
         commit(self, model_of(self).changed(rho=offset))
 
+    @documented_method(PREDICT)
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return w.phi(x) - rho of every sample, shape (n_samples,); negative outside.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        ValueError
-            If `X` is not valid, has another number of features, or the kernel overflows.
-        """
+        """Return w.phi(x) - rho of every sample, shape (n_samples,); negative outside."""
         return self._machine_values(X)[1][:, 0]
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:

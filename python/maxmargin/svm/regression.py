@@ -9,7 +9,14 @@ from numpy.typing import NDArray
 
 from maxmargin import _core, _input
 from maxmargin._estimator.base import Regressor
-from maxmargin._estimator.texts import KERNEL_MACHINE, REGRESSION, documented
+from maxmargin._estimator.texts import (
+    FIT,
+    KERNEL_MACHINE,
+    PREDICT,
+    REGRESSION,
+    documented,
+    documented_method,
+)
 from maxmargin._input import Callback, Gamma
 from maxmargin.kernels._parameter import Kernel
 from maxmargin.svm._machine import KernelMachine, model_of
@@ -24,36 +31,16 @@ class RegressionMachine(KernelMachine, Regressor):
 
     C: float
 
+    @documented_method(FIT)
     def fit(self: Self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train on samples `X` with targets `y`.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            C-contiguous float32 or float64 arrays and canonical CSR are read in place; everything
-            else is converted to a copy.
         y : array-like of shape (n_samples,)
             Real numbers.
         sample_weight : array-like of shape (n_samples,), default=None
             Factors of C, >= 0. A sample of weight 0 is left out.
-
-        Returns
-        -------
-        self
-            The estimator itself.
-
-        Raises
-        ------
-        ValueError
-            If a parameter, the data, the targets or the weights are not as described, or the kernel
-            overflows. The estimator then stays as it was.
-        Cancelled
-            If `callback` returned True. The estimator stays as it was.
-
-        Warns
-        -----
-        ConvergenceWarning
-            If the solver stopped before `tol` was reached. The model is usable.
         """
         training = self._check_training()
         C = _input.check_C(self.C)
@@ -87,20 +74,9 @@ class RegressionMachine(KernelMachine, Regressor):
         """Return epsilon, and nu if it takes the place of epsilon."""
         raise NotImplementedError
 
+    @documented_method(PREDICT)
     def predict(self, X: Any) -> NDArray[np.float64]:
-        """Return f(x) of every sample, shape (n_samples,).
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        ValueError
-            If `X` is not valid, has another number of features, or the kernel overflows.
-        """
+        """Return f(x) of every sample, shape (n_samples,)."""
         return self._machine_values(X)[1][:, 0]
 
 
