@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from maxmargin import _input
 from maxmargin._estimator.certificate import linear_certificate_of
+from maxmargin._estimator.folds import check_folds, stratified_folds
 from maxmargin._estimator.one_vs_rest import winners
 from maxmargin._estimator.texts import LINEAR_CLASSIFICATION, documented
 from maxmargin._input import Callback, ClassWeight
@@ -103,7 +104,10 @@ class LinearSVCCV(LinearSVC):
         n_folds = _input.check_integer("cv", self.cv, at_least=2)
         problem = self._prepare(X, y, sample_weight)
         problem.check_weights(grid[-1])
-        fold_of = stratified_folds(problem, n_folds, self.random_state)
+        seed = _input.check_seed(self.random_state)
+        check_folds(problem.codes, problem.weight, problem.classes, n_folds, f"cv={n_folds}")
+        fold_of = stratified_folds(problem.codes, problem.weight, n_folds, seed, goes_on=True)
+        fold_of[fold_of < 0] = 0  # samples of weight 0 count nowhere
         start = time.perf_counter()
         found, _ = self._run(
             lambda callback: problem.train(grid, callback, fold_of, n_folds),
@@ -130,26 +134,6 @@ class LinearSVCCV(LinearSVC):
         if isinstance(self.Cs, (int, np.integer)) and not isinstance(self.Cs, bool):
             return np.logspace(-4.0, 4.0, _input.check_integer("Cs", self.Cs, at_least=1))
         return _input.check_grid("Cs", self.Cs)
-
-
-def stratified_folds(problem: ClassProblem, n_folds: int, random_state: Any) -> NDArray[np.int64]:
-    """Return the fold of every sample; each has its share of every class.
-
-    Samples of weight 0, which count nowhere, are in fold 0.
-    """
-    random = np.random.default_rng(_input.check_seed(random_state))
-    fold_of = np.zeros(len(problem.codes), dtype=np.int64)
-    place = 0
-    for code, label in enumerate(problem.classes.tolist()):
-        members = np.flatnonzero((problem.codes == code) & (problem.weight > 0.0))
-        if len(members) < n_folds:
-            raise ValueError(
-                f"cv={n_folds} needs as many samples of every class, but class {label!r} has "
-                f"{len(members)} of positive weight"
-            )
-        fold_of[random.permutation(members)] = (place + np.arange(len(members))) % n_folds
-        place += len(members)
-    return fold_of
 
 
 def _scores(

@@ -10,7 +10,7 @@ References
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from maxmargin import _input
 from maxmargin._estimator.base import fitted_model
-from maxmargin._estimator.wording import shown
+from maxmargin._estimator.folds import stratified_folds
 from maxmargin._input import Callback
 from maxmargin._input.sparse import Matrix, take_rows
 from maxmargin.exceptions import NotFittedError, compatible
@@ -97,33 +97,6 @@ def _sigmoids_of(model: TrainedMachine) -> NDArray[np.float64]:
     return sigmoids
 
 
-def check_enough_samples(
-    codes: NDArray[np.int64], weight: NDArray[np.float64], classes: NDArray[Any]
-) -> None:
-    """Check that every fold of the cross-validation can hold a sample of every class."""
-    counts = np.bincount(codes[weight > 0.0], minlength=len(classes))
-    if counts.min() < N_FOLDS:
-        few = shown(classes[counts.argmin()])
-        raise ValueError(
-            f"probabilities need at least {N_FOLDS} samples of every class, of positive weight, "
-            f"for their cross-validation, but class {few} has {counts.min()}"
-        )
-
-
-def folds(
-    codes: NDArray[np.int64], weight: NDArray[np.float64], seed: int
-) -> Iterator[NDArray[np.bool_]]:
-    """Yield, for every fold, which samples are held out: a fifth of those of every class that have
-    a weight."""
-    rng = np.random.default_rng(seed)
-    fold = np.full(len(codes), -1)
-    for code in range(int(codes.max()) + 1):
-        members = np.flatnonzero((codes == code) & (weight > 0.0))
-        fold[rng.permutation(members)] = np.arange(len(members)) % N_FOLDS
-    for k in range(N_FOLDS):
-        yield fold == k
-
-
 def held_out_values(
     samples: Matrix,
     codes: NDArray[np.int64],
@@ -135,8 +108,10 @@ def held_out_values(
     """Return the values of every machine for all samples, by machines trained without them."""
     kernel, n_classes = training.kernel, int(codes.max()) + 1
     values = np.zeros((len(codes), n_classes * (n_classes - 1) // 2))
-    for held_out in folds(codes, upper, seed):
-        rows, others = np.flatnonzero(~held_out & (upper > 0.0)), np.flatnonzero(held_out)
+    fold_of = stratified_folds(codes, upper, N_FOLDS, seed)
+    for fold in range(N_FOLDS):
+        others = np.flatnonzero(fold_of == fold)
+        rows = np.flatnonzero((fold_of != fold) & (upper > 0.0))
         part, rest = take_rows(samples, rows), take_rows(samples, others)
         if kernel.is_given:
             assert isinstance(part, np.ndarray)

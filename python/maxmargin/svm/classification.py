@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from maxmargin import _core, _input
 from maxmargin._estimator.base import Classifier
+from maxmargin._estimator.folds import check_folds
 from maxmargin._estimator.texts import FIT, PAIRWISE, PREDICT, documented, documented_method
 from maxmargin._input import Callback, ClassWeight, Gamma
 from maxmargin._input.sparse import Matrix
@@ -59,7 +60,7 @@ class PairwiseClassifier(_probability.Calibrated, KernelMachine, Classifier):
         if nu is not None:
             _input.check_feasible_nu(nu, upper, codes, classes)
         if self._calibrates:
-            _probability.check_enough_samples(codes, upper, classes)
+            check_folds(codes, upper, classes, _probability.N_FOLDS, "probability=True")
         samples, training = self._prepare(matrix, training, upper, weight)
         n_fits = 1 + (_probability.N_FOLDS if self._calibrates else 0)
         time_left = TimeLeft(training.settings["time_limit"], n_fits)

@@ -75,7 +75,7 @@ def test_a_score_is_the_accuracy_on_what_was_held_out():
         ({"Cs": []}, "Cs must be a 1D array"),
         ({"Cs": ["a"]}, "Cs must hold real numbers"),
         ({"cv": 1}, "cv must be an integer >= 2, got 1"),
-        ({"cv": 60}, "class 0 has"),
+        ({"cv": 60}, "class 2 has"),
     ],
 )
 def test_bad_grids_are_refused(parameters, message):

@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 
 from maxmargin import SVC, NuSVC, _core
 from maxmargin.io import load_model, save_model
-from maxmargin.svm._probability import fit_sigmoid, folds
+from maxmargin.svm._probability import fit_sigmoid
 from oracles.problems import rng, two_classes
 
 
@@ -86,18 +86,6 @@ def test_coupled_probabilities_minimise_their_objective(n_classes):
         )  # fmt: skip
         np.testing.assert_allclose(p, best.x, atol=1e-4)
         assert p.sum() == pytest.approx(1)
-
-
-def test_folds_hold_out_a_fifth_of_every_class():
-    codes = np.repeat([0, 1, 2], [10, 25, 7])
-    found = list(folds(codes, np.ones(42), 3))
-    assert (np.sum(found, axis=0) == 1).all()
-    for held_out in found:
-        counts = np.bincount(codes[held_out], minlength=3)
-        assert counts.tolist()[:2] == [2, 5]
-        assert counts[2] in (1, 2)
-    assert all((a == b).all() for a, b in zip(found, folds(codes, np.ones(42), 3), strict=True))
-    assert not all((a == b).all() for a, b in zip(found, folds(codes, np.ones(42), 4), strict=True))
 
 
 @pytest.mark.parametrize("make", [SVC, NuSVC])

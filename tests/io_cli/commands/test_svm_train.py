@@ -300,7 +300,7 @@ def test_weights_of_absent_classes_are_a_warning(folder, capfd):
         ("pair m n", "svm-train: got 3 files; expected: [flags] training_set_file [model_file]"),
         ("pair -c 1", "svm-train: -c stands behind the file pair, and flags must come first; exp"),
         ("-v 5 single", "cross-validation needs at least 2 samples, got 1"),
-        ("-b 1 tiny", "probabilities need at least 5 samples of every class, "),
+        ("-b 1 tiny", "probability=True needs at least 5 samples of every class, "),
         ("-c", "svm-train: -c needs cost behind it"),
         ("-z 3 pair", "svm-train: there is no flag -z"),
         ("-c x pair", "svm-train: -c: cost must be a finite number > 0, got 'x'"),
