@@ -303,7 +303,7 @@ def _scipy_float64(A: Matrix) -> Any:
 
 
 def _squared_distances(A: Matrix, B: Matrix) -> NDArray[np.float64]:
-    if not (isinstance(A, CsrMatrix) or isinstance(B, CsrMatrix)):
+    if B.shape[0] > 0 and not (isinstance(A, CsrMatrix) or isinstance(B, CsrMatrix)):
         # Distances do not depend on the origin; near the data the difference below loses least.
         origin = B.mean(axis=0, dtype=np.float64)
         A, B = A - origin, B - origin

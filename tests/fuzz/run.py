@@ -1,0 +1,140 @@
+"""Random problems, relations and damaged files, for as long as is asked.
+
+    python tests/fuzz/run.py --seconds 60 [--seed N] [--only NAME] [--cases N]
+
+Ends with exit code 1 at the first failure, after the smallest program found that reproduces it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import faulthandler
+import secrets
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+
+import cases  # noqa: E402
+import files  # noqa: E402
+import optimality  # noqa: E402
+import relations  # noqa: E402
+
+import maxmargin  # noqa: E402
+from maxmargin import ConvergenceWarning  # noqa: E402
+
+SECONDS_OF_CASE = 120  # a case that takes longer hangs
+CHECKS: dict[str, Callable[[cases.Case, np.random.Generator], None]] = {
+    "optimality": optimality.optimality,
+    **{of.__name__: partial(relations.check, of) for of in relations.RELATIONS},
+    "bits": relations.bits,
+    "targets": relations.targets,
+}
+RARE = {"targets": 40}  # starts processes: one round in so many
+
+
+def failure(name: str, case: cases.Case, seed: int) -> Exception | None:
+    faulthandler.dump_traceback_later(SECONDS_OF_CASE, exit=True)
+    try:
+        CHECKS[name](case, np.random.default_rng(seed))
+    except cases.NotApplicable:
+        return None
+    except Exception as error:
+        return error
+    return None
+
+
+def run_case(name: str, seed: int) -> str | None:
+    """Run one case; return the report of its failure."""
+    rng = np.random.default_rng(seed)
+    case = cases.draw(rng, tame=bool(rng.random() < 0.5))
+    error = failure(name, case, seed)
+    if error is None:
+        return None
+
+    def fails(smaller: cases.Case) -> bool:
+        found = failure(name, smaller, seed)
+        same = isinstance(error, AssertionError) or str(found)[:30] == str(error)[:30]
+        return type(found) is type(error) and same
+
+    small = cases.shrunk(case, fails)
+    return f"""{type(error).__name__} in {name}: {failure(name, small, seed)}
+
+import sys
+sys.path[:0] = ["tests/fuzz", "tests"]
+import numpy as np
+from cases import Case
+from run import CHECKS
+{small.text()}
+CHECKS[{name!r}](case, np.random.default_rng({seed}))
+"""
+
+
+def work(arguments: argparse.Namespace, journal: Path) -> int:
+    """Run cases until the time is over; the journal names the one that runs."""
+    runners = {name: partial(run_case, name) for name in CHECKS}
+    runners |= {name: partial(files.run, name) for name in files.KINDS}
+    chosen = [name for name in runners if arguments.only in (None, name)]
+    end, counts = time.monotonic() + arguments.seconds, Counter[str]()
+    for i in range(arguments.cases * len(chosen)):
+        seed, name = arguments.seed + i // len(chosen), chosen[i % len(chosen)]
+        if len(chosen) > 1 and seed % RARE.get(name, 1):
+            continue
+        if time.monotonic() > end:
+            break
+        journal.write_text(f"--only {name} --seed {seed} --cases 1")
+        report = runners[name](seed)
+        counts[name] += 1
+        if report:
+            print(f"{report}\n# from: python tests/fuzz/run.py {journal.read_text()}")
+            return 1
+    print("no failure:", ", ".join(f"{count} {name}" for name, count in counts.items()))
+    return 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--seed", type=int, help="of the first case; random if not given")
+    names = [*CHECKS, *files.KINDS, "readers"]
+    parser.add_argument("--only", choices=names, metavar="NAME", help=", ".join(names))
+    parser.add_argument("--cases", type=int, default=2**31, help="of each kind, at most")
+    parser.add_argument("--journal", type=Path, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.journal:
+        faulthandler.enable()
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return work(arguments, arguments.journal)
+    if arguments.seed is None:
+        arguments.seed = secrets.randbelow(10**9)
+    print(f"{maxmargin.__file__}, --seed {arguments.seed}", flush=True)
+    status = 0
+    if arguments.only != "readers":
+        # In a child, whose crash then has a name.
+        with tempfile.TemporaryDirectory() as folder:
+            journal = Path(folder) / "journal"
+            journal.touch()
+            options = [f"--seed={arguments.seed}", f"--seconds={arguments.seconds}"]
+            options += [f"--only={arguments.only}"] if arguments.only else []
+            command = [sys.executable, __file__, *options, f"--cases={arguments.cases}"]
+            status = subprocess.run([*command, f"--journal={journal}"]).returncode
+            if status not in (0, 1):
+                print(f"# ended by {status}: python tests/fuzz/run.py {journal.read_text()}")
+    if status == 0 and arguments.only in (None, "readers"):
+        status = files.run_readers(arguments.seconds / 6, arguments.seed)
+    return 1 if status else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
