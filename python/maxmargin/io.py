@@ -318,6 +318,7 @@ def load_model(
         classes=core.labels.astype(np.int64) if core.labels.size > 0 else None,
         feature_hint=_FEATURE_HINT if n_features is None else "",
     )
+    model.check()
     commit(estimator, model)
     return estimator
 

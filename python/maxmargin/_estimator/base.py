@@ -67,13 +67,13 @@ class BaseEstimator:
         RuntimeError
             If the constructor takes positional arguments without names.
         """
-        kinds = {one.kind for one in inspect.signature(cls.__init__).parameters.values()}
-        if inspect.Parameter.VAR_POSITIONAL in kinds:
+        parameters = _parameters_of(cls).values()
+        if any(one.kind is one.VAR_POSITIONAL for one in parameters):
             raise RuntimeError(
                 "estimators should always specify their parameters in the signature of their "
                 f"__init__ (no varargs); {cls.__name__} does not follow this convention"
             )
-        return sorted(_parameters_of(cls))
+        return sorted(one.name for one in parameters if one.kind is not one.VAR_KEYWORD)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name.
@@ -156,8 +156,8 @@ class BaseEstimator:
                 f"this {owner} was pickled by maxmargin {version} and is loaded by {now}: check "
                 "its predictions, or fit it again"
             )
-        self._take(state)
         try:
+            self._take(state)
             if self.__sklearn_is_fitted__():
                 self._check_state()
         except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
@@ -254,10 +254,9 @@ def fitted_model(estimator: BaseEstimator) -> Any:
 
 
 def _parameters_of(cls: type[Any]) -> dict[str, inspect.Parameter]:
-    """Return the parameters of a constructor that have names."""
+    """Return the parameters of a constructor."""
     _, *parameters = inspect.signature(cls.__init__).parameters.values()
-    without_name = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    return {one.name: one for one in parameters if one.kind not in without_name}
+    return {one.name: one for one in parameters}
 
 
 def _defaults_of(cls: type[Any]) -> dict[str, Any]:

@@ -281,6 +281,7 @@ class KernelMachine(BaseEstimator):
             from maxmargin.svm._old_pickles import converted
 
             state, model = converted(state, self._svm_type)
+            model.check()
             commit(self, model)
         super()._take(state)
 

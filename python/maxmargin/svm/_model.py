@@ -30,7 +30,7 @@ _PARTS = (
 class TrainedMachine:
     """What `fit` finds, or a model file holds; estimators show it as their fitted attributes.
 
-    Its parts fit together: that is checked here, and by the constructor of `core`, once.
+    Its parts fit together: those of a fit do, and `check` refuses others.
     """
 
     core: _core.KernelModel
@@ -47,14 +47,16 @@ class TrainedMachine:
     # What an error says of a file without the number of features.
     feature_hint: str = ""
 
-    def __post_init__(self) -> None:
-        core, classes, weight, names = (
-            self.core,
-            self.classes,
-            self.class_weight,
-            self.feature_names,
-        )
-        n_classes = len(core.n_support)
+    def check(self) -> None:
+        """Refuse parts from a file or a pickle that do not fit together; `core` checks its own.
+
+        Raises
+        ------
+        ValueError
+            If one does not.
+        """
+        core, classes, weight = self.core, self.classes, self.class_weight
+        n_classes, names = len(core.n_support), self.feature_names
         _check(isinstance(self.kernel, KernelParams), "the kernel")
         is_sound = classes is None
         if n_classes > 0:
@@ -199,6 +201,7 @@ class TrainedMachine:
             _check(isinstance(kernel, KernelParams), "the kernel")
             core_kernel = kernel.to_core(_matrix(parts["support_vectors"]))
             self.__init__(_core.KernelModel(kernel=core_kernel, **parts), **state)  # type: ignore[misc]
+            self.check()
         except (
             ArithmeticError,
             LookupError,

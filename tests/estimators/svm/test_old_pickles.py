@@ -75,3 +75,15 @@ def test_pickles_of_version_0_1_load(estimator, container):
                 found, expected = found.toarray(), expected.toarray()
             np.testing.assert_array_equal(found, expected, err_msg=name)
     assert vars(old).keys() == vars(model).keys()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("_kernel_params", None), ("_dual_coef", None), ("_support_vectors", None), ("_rho", [1.0]),
+     ("classes_", [0, 1]), ("_n_support", np.array([-1, 2, 3])), ("n_features_in_", 2**62)],
+)  # fmt: skip
+def test_altered_pickles_of_version_0_1_are_refused(name, value):
+    X, y = samples()
+    state = state_of_version_0_1(SVC().fit(X, y))
+    with pytest.warns(UserWarning, match="pickled by"), pytest.raises(ValueError, match=r"\w"):
+        SVC().__setstate__({**state, name: value})
