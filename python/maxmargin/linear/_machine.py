@@ -92,8 +92,12 @@ class LinearMachine(BaseEstimator):
         self.certificate_ = certificate
         machines = certificate.machines or (certificate,)
         self.n_iter_ = max(machine.n_iter for machine in machines)
-        if certificate.converged:
-            return
+        if not certificate.converged:
+            self._warn_of_stop(certificate)
+
+    def _warn_of_stop(self, certificate: LinearCertificate) -> None:
+        """Warn that the fit did not converge."""
+        machines = certificate.machines or (certificate,)
         where = ""
         if certificate.machines:
             failed = sum(not machine.converged for machine in machines)

@@ -1,13 +1,14 @@
-"""maxmargin's estimators in the place of scikit-learn's, for code that imports those.
+"""maxmargin's solvers inside scikit-learn's estimators, for code that imports those.
 
     import maxmargin
     maxmargin.patch_sklearn()
     from sklearn.svm import SVC  # trains with maxmargin
 
-or, without touching the code, ``python -m maxmargin.patch script.py``. The classes keep
-scikit-learn's signatures, attributes and conventions, and derive from the classes that they stand
-for; what maxmargin does not do falls through to those, one `fit` at a time. `docs/scikit-learn.md`
-lists which combinations of parameters do.
+or, without touching the code, ``python -m maxmargin.patch script.py``. The classes are
+scikit-learn's own and stay what they are: only the functions of LIBSVM and LIBLINEAR, and the loop
+of the perceptron, that their methods call have others in their place. What maxmargin does not do
+falls through to scikit-learn's, one call at a time. `docs/scikit-learn.md` lists which combinations
+of parameters do.
 """
 
 from __future__ import annotations
@@ -17,81 +18,75 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from maxmargin.patch import _report
+from maxmargin.patch import _stand_ins
 
-__all__ = ["REPLACED", "patch_sklearn", "sklearn_patched", "unpatch_sklearn"]
+__all__ = ["PATCHED", "patch_sklearn", "sklearn_patched", "unpatch_sklearn"]
 
-# The module of every class that is replaced; the class that takes its place has the same name in
-# `maxmargin.patch._classes`.
-REPLACED = {
-    "SVC": "sklearn.svm",
-    "NuSVC": "sklearn.svm",
-    "SVR": "sklearn.svm",
-    "NuSVR": "sklearn.svm",
-    "OneClassSVM": "sklearn.svm",
-    "LinearSVC": "sklearn.svm",
-    "LinearSVR": "sklearn.svm",
-    "Perceptron": "sklearn.linear_model",
-}
+# The classes whose training and predictions can be maxmargin's.
+PATCHED = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM", "LinearSVC", "LinearSVR", "Perceptron")
 
-# scikit-learn's own classes, while others stand in their place.
-_originals: dict[str, Any] = {}
+# The functions that the stand-ins have replaced, with their modules and names.
+_originals: list[tuple[Any, str, Any]] = []
 
 
 def patch_sklearn(names: Iterable[str] | None = None, *, verbose: bool = False) -> None:
-    """Put maxmargin's estimators in the place of scikit-learn's.
+    """Let scikit-learn's estimators train and predict with maxmargin.
 
-    It holds for what is imported from `sklearn.svm` and `sklearn.linear_model` afterwards: a name
-    that a module has imported before stays scikit-learn's.
+    The classes stay the same objects, so that it holds wherever they were imported, before or
+    afterwards, and for their subclasses.
 
     Parameters
     ----------
     names : iterable of str, default=None
-        Classes to replace, keys of `maxmargin.patch.REPLACED`; None is all of them.
+        Classes to patch, names in `maxmargin.patch.PATCHED`; None is all of them.
     verbose : bool, default=False
-        Whether to write to stderr what is replaced and, for every `fit` that falls through to
+        Whether to write to stderr what is patched and, for every call that falls through to
         scikit-learn, why.
 
     Raises
     ------
     ValueError
-        If a class of that name cannot be replaced; then none is.
+        If a class of that name cannot be patched; then none is.
     ImportError
         If scikit-learn is not installed.
     """
-    wanted = list(REPLACED) if names is None else list(names)
+    wanted = list(PATCHED) if names is None else list(names)
     for name in wanted:
-        if name not in REPLACED:
-            raise ValueError(f"names must hold some of {list(REPLACED)}, got {name!r}")
-    replacements = importlib.import_module("maxmargin.patch._classes")
-    for name in wanted:
-        module = importlib.import_module(REPLACED[name])
-        _originals.setdefault(name, getattr(module, name))
-        setattr(module, name, getattr(replacements, name))
-    _report.is_verbose = verbose
-    _report.write(f"in the place of scikit-learn's: {', '.join(wanted)}")
+        if name not in PATCHED:
+            raise ValueError(f"names must hold some of {list(PATCHED)}, got {name!r}")
+    if not _originals:
+        modules = (f"maxmargin.patch.{name}" for name in ("_kernel_machines", "_linear_machines"))
+        for stand_in in (s for name in modules for s in importlib.import_module(name).STAND_INS):
+            original = getattr(stand_in.module, stand_in.name)
+            _originals.append((stand_in.module, stand_in.name, original))
+            setattr(stand_in.module, stand_in.name, stand_in.in_place_of(original))
+    _stand_ins.active.update(wanted)
+    _stand_ins.is_verbose = verbose
+    _stand_ins.write(f"acts in scikit-learn's estimators: {', '.join(wanted)}")
 
 
 def unpatch_sklearn() -> None:
-    """Put scikit-learn's own estimators back; objects made meanwhile stay what they are."""
-    for name, original in _originals.items():
-        setattr(importlib.import_module(REPLACED[name]), name, original)
+    """Let scikit-learn's estimators use its own solvers again; fitted models stay what they are."""
+    for module, name, original in _originals:
+        setattr(module, name, original)
     _originals.clear()
+    _stand_ins.active.clear()
 
 
 @contextmanager
 def sklearn_patched(names: Iterable[str] | None = None, *, verbose: bool = False) -> Iterator[None]:
-    """Run a block with maxmargin's estimators in the place of scikit-learn's.
+    """Run a block with scikit-learn's estimators patched.
 
     Parameters and errors are those of `patch_sklearn`. Afterwards everything is as it was before,
     patched or not.
     """
-    before, was_verbose = list(_originals), _report.is_verbose
+    before, was_verbose = set(_stand_ins.active), _stand_ins.is_verbose
     patch_sklearn(names, verbose=verbose)
     try:
         yield
     finally:
         unpatch_sklearn()
+        _stand_ins.is_verbose = False
         if before:
             patch_sklearn(before)
-        _report.is_verbose = was_verbose
+        _stand_ins.is_verbose = was_verbose

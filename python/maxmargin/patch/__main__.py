@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import os
 import runpy
 import sys
 from pathlib import Path
@@ -16,7 +17,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m maxmargin.patch",
         usage="%(prog)s [-h] [-v] [-m] script [argument ...]",
-        description="Run a script with maxmargin's estimators in the place of scikit-learn's.",
+        description="Run a script, and the processes that it starts, with scikit-learn patched.",
     )
     parser.add_argument(
         "-v", "--verbose", action="store_true", help="show what falls through to scikit-learn"
@@ -28,9 +29,13 @@ def main() -> None:
     place = next((i for i, word in enumerate(words) if not word.startswith("-")), len(words))
     given = parser.parse_args(words[: place + 1])
     patch_sklearn(verbose=given.verbose)  # before a search for the module imports its package
+    startup = [
+        str(Path(__file__).parent / "startup"),
+        *filter(None, [os.environ.get("PYTHONPATH")]),
+    ]
+    os.environ["PYTHONPATH"] = os.pathsep.join(startup)
     sys.path[0] = "" if given.module else str(Path(given.script).resolve().parent)
-    fault = _fault_of_module(given.script) if given.module else _fault_of_script(given.script)
-    if fault:
+    if fault := _fault(given.script, given.module):
         parser.exit(2, f"{parser.prog}: error: {fault}\n")
     sys.argv = [given.script, *words[place + 1 :]]
     if given.module:
@@ -39,26 +44,21 @@ def main() -> None:
         runpy.run_path(given.script, run_name="__main__")
 
 
-def _fault_of_script(path: str) -> str | None:
-    """Return why the file cannot be run, None if it can, as far as is known before it is."""
-    if Path(path).is_dir():
-        return None if (Path(path) / "__main__.py").exists() else f"{path} holds no __main__.py"
+def _fault(script: str, is_module: bool) -> str | None:
+    """Return why it cannot be run, None if it can, as far as is known before it is."""
     try:
-        with open(path, "rb"):
-            return None
-    except OSError as error:
-        return f"{path}: {error.strerror}"
-
-
-def _fault_of_module(name: str) -> str | None:
-    """Return why the module cannot be run, None if it can, as far as is known before it is."""
-    try:
-        spec = importlib.util.find_spec(name)
+        if not is_module:
+            path = Path(script)
+            with open(path / "__main__.py" if path.is_dir() else path, "rb"):
+                return None
+        spec = importlib.util.find_spec(script)
         if spec is not None and spec.submodule_search_locations is not None:
-            spec = importlib.util.find_spec(f"{name}.__main__")
+            spec = importlib.util.find_spec(f"{script}.__main__")
+    except OSError as error:
+        return f"{error.filename}: {error.strerror}"
     except ModuleNotFoundError as error:
         return error.msg
-    return f"there is no module {name} to run" if spec is None else None
+    return f"there is no module {script} to run" if spec is None else None
 
 
 if __name__ == "__main__":

@@ -59,11 +59,8 @@ class KernelMachine(BaseEstimator):
             settings,
             check_kernel(self.kernel, self.gamma, self.coef0, self.degree, may_be_given=True),
             _input.check_callback(self.callback),
-            self._shows_progress(),
+            _input.check_verbose(self.verbose),
         )
-
-    def _shows_progress(self) -> bool:
-        return _input.check_verbose(self.verbose)
 
     def _prepare(
         self,
@@ -109,19 +106,20 @@ class KernelMachine(BaseEstimator):
             )
         commit(self, model)
         if not certificate.converged:
-            warn_caller(self._text_of_stop(certificate), ConvergenceWarning)
+            self._warn_of_stop(certificate)
 
-    def _text_of_stop(self, certificate: Certificate) -> str:
-        """Return what the warning of a fit that did not converge says."""
+    def _warn_of_stop(self, certificate: Certificate) -> None:
+        """Warn that the fit did not converge."""
         where = ""
         if certificate.machines:
             failed = [not machine.converged for machine in certificate.machines]
             where = f" in {sum(failed)} of {len(failed)} pairs of classes"
-        return (
+        warn_caller(
             f"{type(self).__name__} stopped before it converged ({certificate.stop_reason})"
             f"{where}: KKT violation {certificate.kkt_violation:.4g} > tol={self.tol:g}, relative "
             f"duality gap {certificate.relative_gap:.4g}. Scaling the features (StandardScaler, "
-            f"MinMaxScaler), a {self._hint}, or a greater max_iter or time_limit may help."
+            f"MinMaxScaler), a {self._hint}, or a greater max_iter or time_limit may help.",
+            ConvergenceWarning,
         )
 
     # -- the trained machine -----------------------------------------------------------------------

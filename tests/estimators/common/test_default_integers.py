@@ -11,7 +11,6 @@ import pytest
 
 from maxmargin import SVC, KernelPerceptron, LinearSVC, LinearSVCCV, NuSVC, SGDClassifier
 from maxmargin._input import check_labels
-from maxmargin.patch import _classes
 from oracles.problems import rng
 
 X = rng(4).normal(size=(90, 3))
@@ -60,7 +59,6 @@ def test_codes_are_int64():
         LinearSVCCV,
         lambda: KernelPerceptron(max_iter=1000),
         lambda: SGDClassifier(random_state=0),
-        _classes.SVC,
     ],
 )
 def test_models_are_the_same(request, make):
