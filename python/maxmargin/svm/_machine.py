@@ -238,7 +238,7 @@ class KernelMachine(BaseEstimator):
         """Give the features names; `validate_data` does so before `fit`, to a model of others."""
         model = model_of(self) if self.__sklearn_is_fitted__() else None
         if model is not None and (names is None or names.shape == (model.n_features,)):
-            commit(self, dataclasses.replace(model, feature_names=names))
+            commit(self, model.with_parts(feature_names=names))
 
     def _machine_values(self, X: Any) -> tuple[TrainedMachine, NDArray[np.float64]]:
         """Return the model, and in LIBSVM's sign the values of its machines for every sample.

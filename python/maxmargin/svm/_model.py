@@ -159,6 +159,12 @@ class TrainedMachine:
         core = _core.KernelModel(**{**_parts_of(self.core), "kernel": self.core.kernel, **parts})
         return dataclasses.replace(self, core=core, n_features=n_features)
 
+    def with_parts(self, **parts: Any) -> TrainedMachine:
+        """Return the same with other parts than the core's; ValueError where they do not fit."""
+        model = dataclasses.replace(self, **parts)
+        model.check()
+        return model
+
     def with_vectors(self, vectors: Matrix) -> TrainedMachine:
         """Return the same with other support vectors; ValueError where they cannot be such."""
         shape = (self.n_support_vectors, self.n_features)
@@ -168,7 +174,7 @@ class TrainedMachine:
             raise ValueError(f"they are of shape {shape}, got {vectors.shape}")
         check_samples(self.kernel, vectors)
         if self.kernel.type == "callable":
-            return dataclasses.replace(self, vectors=vectors)
+            return self.with_parts(vectors=vectors)
         return self.changed(support_vectors=vectors, kernel=self.kernel.to_core(vectors))
 
     def widened(self, n_features: int) -> TrainedMachine:

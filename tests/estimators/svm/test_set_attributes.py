@@ -10,7 +10,17 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from maxmargin import SVC, SVR, NotFittedError, NuSVC, NuSVR, OneClassSVM, io, kernels
+from maxmargin import (
+    SVC,
+    SVR,
+    NotFittedError,
+    NuSVC,
+    NuSVR,
+    OneClassSVM,
+    diagnostics,
+    io,
+    kernels,
+)
 from support.interrupt import facts
 
 
@@ -189,6 +199,32 @@ def test_what_does_not_fit_in_place_is_refused_and_changes_nothing():
     with pytest.raises(ValueError, match="intercept_ must hold finite real numbers"):
         model.predict(X)
     assert facts(model, X) == expected
+
+
+def test_classes_that_are_set_are_what_is_predicted():
+    X, y = samples()
+    model = fitted("three classes")
+    predicted = model.predict(X)
+    model.classes_ = ["a", "b", "c"]
+    assert model.predict(X).tolist() == np.array(["a", "b", "c"])[predicted].tolist()
+    assert model.score(X, np.array(["a", "b", "c"])[y]) == (predicted == y).mean()
+    check_all_follow(model)
+    expected = facts(model, X)
+    for value in (None, ["a", "b"], ["b", "a", "c"], ["a", "a", "b"], [["a", "b", "c"]], 3):
+        with pytest.raises(ValueError, match="classes_ does not fit the rest of the model"):
+            model.classes_ = value
+        assert facts(model, X) == expected
+
+
+@pytest.mark.parametrize("name", ["two classes", "svr", "one-class"])
+def test_diagnostics_are_of_the_model_as_it_is(name):
+    X, y = samples()
+    y = np.minimum(y, 1) if name == "two classes" else y
+    model = fitted(name)
+    of_fit = diagnostics.certificate(model, X, y)
+    model.intercept_ -= 0.5
+    of_now = diagnostics.certificate(model, X, y)
+    assert of_now.primal_objective > of_fit.primal_objective + 0.1
 
 
 def test_what_scikit_learn_computes_is_not_set():
