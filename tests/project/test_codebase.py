@@ -59,6 +59,9 @@ AVOIDED_WORDS = re.compile(
 COUNTED_LOOP = re.compile(
     r"\bfor\s*\(\s*(?:const\s+)?(?:index_t|std::size_t|std::int\w+|int|long|auto)\s+\w+\s*="
 )
+# Where an estimator keeps what `fit` finds: others call functions of that file.
+MODEL_HOME = "python/maxmargin/_estimator/base.py"
+MODEL = re.compile(r"[\w)\]]\._model\b(?! import)|[\"']_model[\"']")
 COMMENT = r"//[^\n]*|/\*.*?\*/"
 STRING = r'"(?:\\.|[^"\\\n])*"'
 
@@ -161,6 +164,12 @@ def isa_problems(files: Mapping[str, str]) -> list[str]:
     return problems
 
 
+def model_problems(path: str, text: str) -> list[str]:
+    if path == MODEL_HOME:
+        return []
+    return matches(path, text, MODEL, f"the model of an estimator is known to {MODEL_HOME} only")
+
+
 def length_problems(path: str, text: str) -> list[str]:
     length = text.count("\n")
     return [f"{path}: {length} lines, more than {MAX_LINES}"] if length > MAX_LINES else []
@@ -236,6 +245,11 @@ def test_isa_files_include_nothing_that_the_linker_could_merge() -> None:
 def test_lengths() -> None:
     files = texts("python", "cpp", "tests", "bench", endings=(".py", ".cpp", ".hpp"))
     assert_none(problem for file in files.items() for problem in length_problems(*file))
+
+
+def test_fitted_state() -> None:
+    files = texts("python", endings=(".py",))
+    assert_none(problem for file in files.items() for problem in model_problems(*file))
 
 
 def test_folders() -> None:
@@ -344,6 +358,13 @@ def test_isa_rule() -> None:
     assert isa_problems(files) == [
         "cpp/maxmargin/simd/body.hpp: <cmath> may not be part of an ISA object"
     ]
+
+
+def test_model_rule() -> None:
+    for line in ("model = self._model\n", "estimator._model = model\n", "vars(self)['_model']\n"):
+        assert len(model_problems("python/maxmargin/io.py", line)) == 1
+        assert model_problems(MODEL_HOME, line) == []
+    assert model_problems("python/maxmargin/io.py", "from maxmargin.svm._model import A\n") == []
 
 
 def test_length_rule() -> None:
