@@ -35,6 +35,15 @@ def kernel_values(
     factors: NDArray[np.float64] | None = None,
     n_threads: int = 0,
 ) -> NDArray[np.float64]: ...
+def rounding_error(
+    X: Any,
+    rows: NDArray[np.int64],
+    coef: NDArray[np.float64],
+    kernel: KernelParams,
+    sums_to_zero: bool,
+    total: float,
+    tol: float,
+) -> float: ...
 
 class TrainingOptions:
     def __init__(

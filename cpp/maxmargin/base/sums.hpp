@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <span>
 
@@ -14,6 +15,17 @@ template <class Index, class Term> double sum_of(Index begin, Index end, const T
     for (int u = 0; u < 4; ++u) sums[u] += term(k + u);
   for (; k < end; ++k) sums[0] += term(k);
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+// The sum as if in twice the precision (Neumaier 1974): what is left where terms cancel.
+inline double compensated_sum(std::span<const double> terms) {
+  double sum = 0.0, lost = 0.0;
+  for (const double term : terms) {
+    const double next = sum + term;
+    lost += std::abs(sum) >= std::abs(term) ? (sum - next) + term : (term - next) + sum;
+    sum = next;
+  }
+  return sum + lost;
 }
 
 // In float64.

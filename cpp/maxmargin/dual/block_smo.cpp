@@ -100,6 +100,9 @@ template <Real T> class BlockSmo {
     if (needs_refinement() && solution.stop_reason != optim::StopReason::converged)
       refinement_->find_true_ends(state_, problem_.linear);
     solution.is_inexact = needs_refinement();
+    double largest = 0.0;
+    for (index_t t = 0; t < state_.n; ++t) largest = std::max(largest, std::abs(state_.beta[t]));
+    solution.drift = drift(total_step_ + std::sqrt(static_cast<double>(solution.n_iter)) * largest);
     ends = checked_ends();
     // Aiming lower than the tolerance, it may have been stopped when it was there.
     if (violation_of(ends) < options_.tol) solution.stop_reason = optim::StopReason::converged;
@@ -164,12 +167,16 @@ template <Real T> class BlockSmo {
 
   static constexpr bool is_float32() { return std::is_same_v<T, float>; }
 
-  // Whether the gradient may be off by more than the tolerance bears: by the rounding of float32
-  // values, or by that of many updates with large float64 ones.
-  bool needs_refinement() const {
+  // By how much the rounding of changes of beta that sum up to this may have left the gradient off.
+  double drift(double changes) const {
     constexpr double rounding = std::numeric_limits<double>::epsilon() / 2.0;
-    return refinement_ && (is_float32() || rounding * total_step_ * block_.largest_value() >
-                                               kDriftShare * options_.tol);
+    return rounding * changes * block_.largest_value();
+  }
+
+  // Whether the gradient may be off by more than the tolerance bears: by the rounding of float32
+  // values, or by updates.
+  bool needs_refinement() const {
+    return refinement_ && (is_float32() || drift(total_step_) > kDriftShare * options_.tol);
   }
 
   // Whether the violation has stayed for very long at what the rounding of float32 values makes.

@@ -72,6 +72,7 @@ struct Solution {
   index_t n_iter = 0;              // pair steps
   optim::StopReason stop_reason = optim::StopReason::converged;
   bool is_inexact = false; // the gradient, except at the ends of the intervals
+  double drift = 0.0;      // of the gradient from that of beta, by rounding in float64
 
   double kkt_violation() const {
     double largest = 0.0;

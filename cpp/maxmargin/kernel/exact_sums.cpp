@@ -1,8 +1,12 @@
 #include "maxmargin/kernel/exact_sums.hpp"
 
+#include "maxmargin/base/sums.hpp"
+#include "maxmargin/kernel/kernel_function.hpp"
 #include "maxmargin/kernel/kernel_matrix.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <numeric>
 
 namespace maxmargin {
@@ -12,25 +16,47 @@ namespace {
 constexpr std::size_t kTargets = 4096;
 constexpr std::size_t kRows = 4096;
 
+constexpr std::size_t kProbes = 8; // samples at which rounding is estimated
+constexpr double kRounding = std::numeric_limits<double>::epsilon();
+
 } // namespace
 
+ExactSums::Terms ExactSums::terms_of(std::span<const index_t> rows,
+                                     std::span<const double> coef) const {
+  Terms terms;
+  std::vector<index_t> place(sample_of_.size(), -1);
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    const index_t column = rows[r] % std::ssize(sample_of_);
+    if (place[column] >= 0) {
+      terms.coef[place[column]] += coef[r];
+      continue;
+    }
+    place[column] = std::ssize(terms.rows);
+    terms.rows.push_back(column);
+    terms.coef.push_back(coef[r]);
+  }
+  return terms;
+}
+
 std::vector<double> ExactSums::evaluate(std::span<const index_t> targets,
-                                        std::span<const index_t> rows,
-                                        std::span<const double> coef) {
+                                        std::span<const index_t> variables,
+                                        std::span<const double> coef_of_variables) {
+  const auto [rows, coef] = terms_of(variables, coef_of_variables);
   std::vector<double> sums;
   for (std::size_t t = 0; t < targets.size(); t += kTargets) {
     const auto some_targets = targets.subspan(t, std::min(kTargets, targets.size() - t));
     const index_t n_targets = round_up(static_cast<index_t>(some_targets.size()), kSegmentLane);
     std::vector<double> out(static_cast<std::size_t>(n_targets), 0.0);
     for (std::size_t r = 0; r < rows.size(); r += kRows) {
-      const auto some_rows = rows.subspan(r, std::min(kRows, rows.size() - r));
+      const auto some_rows = std::span(rows).subspan(r, std::min(kRows, rows.size() - r));
       const auto packed = pack_samples<double>(plan_, {samples(some_targets), samples(some_rows)},
                                                threads_, control_);
       const index_t both[] = {0, 1};
       KernelMatrix<double> kernel(packed->rows(both, threads_), 0, threads_, control_);
       std::vector<index_t> numbers(some_rows.size());
       std::iota(numbers.begin(), numbers.end(), n_targets);
-      kernel.add_rows_to(n_targets, numbers, coef.subspan(r, some_rows.size()), out.data());
+      kernel.add_rows_to(n_targets, numbers, std::span(coef).subspan(r, some_rows.size()),
+                         out.data());
       values_computed_ += kernel.values_computed();
     }
     sums.insert(sums.end(), out.begin(), out.begin() + static_cast<index_t>(some_targets.size()));
@@ -38,9 +64,82 @@ std::vector<double> ExactSums::evaluate(std::span<const index_t> targets,
   return sums;
 }
 
+// Errors of the values add up like a random walk of steps t_j, to no more than the root of max t times
+// sum t; those of adding up are in proportion to the partial sums, and grow like a random walk too.
+double ExactSums::rounding_of_sums(std::span<const index_t> variables, std::span<const double> coef,
+                                   double enough) {
+  const double growth =
+      kRounding * std::max(1.0, 0.25 * std::sqrt(static_cast<double>(variables.size())));
+  std::vector<double> sizes;
+  for (const double c : coef) sizes.push_back(std::abs(c));
+  const ValueBound any = plan_.largest_value_bound();
+  const double loose =
+      std::accumulate(sizes.begin(), sizes.end(), 0.0) * (any.error + growth * any.value);
+  if (loose <= enough) return loose;
+
+  std::vector<ValueBound> own;
+  for (const index_t v : variables)
+    own.push_back(plan_.value_bound(sample_of_[v % std::ssize(sample_of_)]));
+  std::vector<double> steps;
+  for (std::size_t r = 0; r < own.size(); ++r) steps.push_back(sizes[r] * own[r].error);
+  if (is_translation_invariant(plan_.kernel)) {
+    // Values of samples that are far from each other are 0, and so are their errors; that of a
+    // sample with itself has none.
+    std::vector<index_t> probes;
+    std::vector<std::size_t> places;
+    const std::size_t n_probes = std::min(kProbes, own.size());
+    for (std::size_t k = 0; k < n_probes; ++k) {
+      places.push_back(k * own.size() / n_probes);
+      probes.push_back(variables[places[k]]);
+    }
+    const std::vector<double> errors = evaluate(probes, variables, steps);
+    const std::vector<double> sums = evaluate(probes, variables, sizes);
+    const double longest = *std::ranges::max_element(steps);
+    double error = 0.0;
+    for (std::size_t k = 0; k < n_probes; ++k) {
+      const double others = errors[k] - steps[places[k]] * own[places[k]].value;
+      error = std::max(error, std::sqrt(longest * std::max(0.0, others)) + growth * sums[k]);
+    }
+    return error;
+  }
+  // Other values are no greater than the geometric mean of those of each sample with itself.
+  ValueBound most;
+  for (const index_t sample : sample_of_) {
+    const ValueBound bound = plan_.value_bound(sample);
+    most = {std::max(most.value, bound.value), std::max(most.error, bound.error)};
+  }
+  double longest = 0.0, sum_of_steps = 0.0, sum = 0.0;
+  for (std::size_t r = 0; r < own.size(); ++r) {
+    const double step = sizes[r] * std::sqrt(own[r].error) * std::sqrt(most.error);
+    longest = std::max(longest, step);
+    sum_of_steps += step;
+    sum += sizes[r] * std::sqrt(own[r].value) * std::sqrt(most.value);
+  }
+  return std::sqrt(longest) * std::sqrt(sum_of_steps) + growth * sum;
+}
+
+double ExactSums::rounding_error(std::span<const index_t> variables, std::span<const double> coef,
+                                 double total, double tol) {
+  if (variables.empty()) return 0.0;
+  double magnitude = 0.0, largest = 0.0;
+  for (const double c : coef) magnitude += std::abs(c);
+  const double lost = std::abs(compensated_sum(coef) - total);
+  // Times m.(x - m) of the centre m.
+  const double of_centre = std::sqrt(plan_.square_of_centre() * plan_.largest_value_bound().value);
+  const double error = 2.0 * rounding_of_sums(variables, coef, 0.5 * tol) +
+                       (of_centre > 0.0 ? lost * of_centre : 0.0);
+  if (lost <= kRounding * magnitude) return error;
+  const double one[] = {1.0};
+  for (std::size_t k = 0; k < std::min(kProbes, variables.size()); ++k) {
+    const index_t row[] = {variables[k * variables.size() / std::min(kProbes, variables.size())]};
+    largest = std::max(largest, std::abs(evaluate(row, row, one).front()));
+  }
+  return error + lost * largest;
+}
+
 std::vector<index_t> ExactSums::samples(std::span<const index_t> columns) const {
   std::vector<index_t> numbers;
-  for (const index_t c : columns) numbers.push_back(sample_of_[c]);
+  for (const index_t c : columns) numbers.push_back(sample_of_[c % std::ssize(sample_of_)]);
   return numbers;
 }
 

@@ -14,18 +14,33 @@ namespace maxmargin {
 class ExactSums {
  public:
   // Column c of the solver's kernel matrix is sample sample_of[c] of the plan, which must outlive
-  // this.
+  // this; where the matrix has every column twice, so is the second half.
   ExactSums(const PackingPlan& plan, std::vector<index_t> sample_of, int threads, Control& control)
       : plan_(plan), sample_of_(std::move(sample_of)), threads_(threads), control_(control) {}
 
-  // sum_r coef[r] K(rows[r], targets[k]) for every k; all are columns, and every row is named once.
-  std::vector<double> evaluate(std::span<const index_t> targets, std::span<const index_t> rows,
+  // sum_v coef[v] K(variables[v], targets[k]) for every k; all are columns. The coefficients of two
+  // variables of one column are added up first, as those of the model are.
+  std::vector<double> evaluate(std::span<const index_t> targets, std::span<const index_t> variables,
                                std::span<const double> coef);
+
+  // By about how much rounding may move the difference of two such sums at the most; a looser bound
+  // where that is less than `tol`. Where the coefficients, a `total` of which would be exact, have
+  // another sum by more than their own rounding, so much of the largest value counts as well: values
+  // of centred samples differ by numbers that the exact sum multiplies by 0.
+  double rounding_error(std::span<const index_t> variables, std::span<const double> coef,
+                        double total, double tol);
 
   // So far, by all calls.
   index_t values_computed() const { return values_computed_; }
 
  private:
+  struct Terms {
+    std::vector<index_t> rows; // columns
+    std::vector<double> coef;
+  };
+  double rounding_of_sums(std::span<const index_t> variables, std::span<const double> coef,
+                          double enough);
+  Terms terms_of(std::span<const index_t> variables, std::span<const double> coef) const;
   std::vector<index_t> samples(std::span<const index_t> columns) const;
 
   const PackingPlan& plan_;

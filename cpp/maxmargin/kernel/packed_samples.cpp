@@ -1,5 +1,6 @@
 #include "maxmargin/kernel/packed_samples.hpp"
 
+#include "maxmargin/base/sums.hpp"
 #include "maxmargin/kernel/kernel_function.hpp"
 #include "maxmargin/kernel/rows/dense_kernel_rows.hpp"
 #include "maxmargin/kernel/rows/precomputed_kernel_rows.hpp"
@@ -155,7 +156,7 @@ double PackingPlan::products_per_value() const {
 double PackingPlan::centring_correction(std::span<const index_t> samples,
                                         std::span<const double> coef) const {
   double shift = 0.0;
-  if (kernel.type != KernelType::linear || scaling.centre.empty()) return shift;
+  if (square_of_centre() == 0.0) return shift;
   const auto& m = scaling.centre;
   double zero = 0.0; // (0 - m).m, what a feature that is not stored begins with
   if (maxmargin::is_sparse(X))
@@ -173,6 +174,42 @@ double PackingPlan::centring_correction(std::span<const index_t> samples,
       },
       X);
   return shift;
+}
+
+ValueBound PackingPlan::value_bound(index_t sample) const {
+  const bool is_square = pairing_of(kernel) == simd::Pairing::multiply;
+  std::vector<double> numbers(scaling.centre); // of a feature that is not stored, but for its sign
+  double product = 0.0;
+  std::visit(
+      [&](const auto& view) {
+        if constexpr (is_dense<std::decay_t<decltype(view)>>)
+          if (is_precomputed()) return numbers.assign(1, view.row(sample)[sample]);
+        for_each_feature<double>(view, sample, {scaling.centre}, [&](index_t k, double x) {
+          if (scaling.centre.empty())
+            numbers.push_back(x);
+          else
+            numbers[k] = x;
+        });
+      },
+      X);
+  for (const double x : numbers) product += is_square && !is_precomputed() ? x * x : std::abs(x);
+  std::vector<double> factors;
+  for (index_t f = 0; f < n_factors(kernel); ++f)
+    factors.push_back(kernel.factors[static_cast<std::size_t>(f * n_rows(X) + sample)]);
+  return kernel_error(kernel, product, factors);
+}
+
+// No number of a packed sample is greater than 2^exponent.
+ValueBound PackingPlan::largest_value_bound() const {
+  if (is_precomputed() || n_factors(kernel) > 0) return {HUGE_VAL, HUGE_VAL};
+  const bool is_square = pairing_of(kernel) == simd::Pairing::multiply;
+  const double product = static_cast<double>(n_cols(X)) *
+                         std::ldexp(1.0, is_square ? 2 * scaling.exponent : scaling.exponent);
+  return kernel_error(kernel, product);
+}
+
+double PackingPlan::square_of_centre() const {
+  return kernel.type == KernelType::linear ? sum_of_squares<double>(scaling.centre) : 0.0;
 }
 
 template <Real T>

@@ -3,6 +3,7 @@
 #include "maxmargin/data/packed/feature_order.hpp"
 #include "maxmargin/data/scaling.hpp"
 #include "maxmargin/data/views.hpp"
+#include "maxmargin/kernel/kernel_error.hpp"
 #include "maxmargin/kernel/kernel_params.hpp"
 #include "maxmargin/kernel/kernel_rows.hpp"
 
@@ -29,6 +30,14 @@ struct PackingPlan {
   // By how much sums of the samples' own kernel values exceed those of the packed ones, where the
   // coefficients of the given samples sum up to zero.
   double centring_correction(std::span<const index_t> samples, std::span<const double> coef) const;
+
+  // m.m of the centre m by which the values of a linear kernel differ from the samples' own; else 0.
+  double square_of_centre() const;
+
+  // Bounds on kernel values of a sample with ones like it, and of any with any: infinite where only
+  // the samples show them.
+  ValueBound value_bound(index_t sample) const;
+  ValueBound largest_value_bound() const;
 
   // X holds the values of all samples with all.
   bool is_precomputed() const { return kernel.type == KernelType::precomputed; }

@@ -16,6 +16,9 @@ namespace {
 constexpr double kDualShare = 3e-7;
 constexpr double kGapShare = 0.03;
 constexpr double kToleranceShare = 3e-4;
+constexpr double kDriftShare = 1e-9; // and float64 ones, relative
+
+constexpr double kRounding = std::numeric_limits<double>::epsilon();
 
 // float32 values serve where their errors sum up to less than this over so many support vectors.
 constexpr double kLargestError = 5e-4;
@@ -30,21 +33,12 @@ template <Real T> AlignedBuffer<T>& of_type(KernelOptions::Memory& memory) {
     return memory.float64;
 }
 
-// The segments of the variables, which are all twice where these are duplicated.
-std::vector<index_t> segments_of(const KernelSource& source, bool is_duplicated) {
-  std::vector<index_t> segments(source.segments.begin(), source.segments.end());
-  if (is_duplicated)
-    segments.insert(segments.end(), source.segments.begin(), source.segments.end());
-  return segments;
-}
-
 } // namespace
 
 DualFit::DualFit(const Formulation& formulation, dual::DualProblem problem,
                  const KernelSource& source, const dual::SolverOptions& options, Control& control)
     : formulation_(formulation), problem_(std::move(problem)), options_(options), control_(control),
-      exact_(source.samples.exact_sums(segments_of(source, formulation.is_duplicated()),
-                                       source.options.threads)),
+      exact_(source.samples.exact_sums(source.segments, source.options.threads)),
       begin_(control.seconds()), value_error_(source.options.float32_error),
       is_float32_(source.options.in_float32),
       sum_(std::accumulate(problem_.start.begin(), problem_.start.end(), 0.0)) {
@@ -58,6 +52,11 @@ DualFit::DualFit(const Formulation& formulation, dual::DualProblem problem,
     }
   }
   if (!is_float32_) solve_in<double>(source);
+  beta_ = solution_.beta;
+  beta_.resize(formulation_.C.size());
+  if (formulation_.is_duplicated())
+    for (std::size_t i = 0; i < beta_.size(); ++i) beta_[i] += solution_.beta[beta_.size() + i];
+  if (formulation_.is_duplicated() && !solution_.is_inexact) find_intervals();
 }
 
 template <Real T> void DualFit::solve_in(const KernelSource& source) {
@@ -92,13 +91,9 @@ template <Real T> void DualFit::count_work(const KernelMatrix<T>& matrix) {
   certificate_.cache_misses += static_cast<index_t>(matrix.cache_misses());
 }
 
-std::vector<double> DualFit::beta() const {
-  std::vector<double> by_column = solution_.beta;
-  by_column.resize(formulation_.C.size());
-  if (formulation_.is_duplicated())
-    for (std::size_t i = 0; i < by_column.size(); ++i)
-      by_column[i] += solution_.beta[by_column.size() + i];
-  return by_column;
+double DualFit::coefficient(index_t variable) const {
+  const double beta = beta_[variable % formulation_.n_columns()];
+  return beta * formulation_.sign_of(variable) > 0.0 ? beta : 0.0;
 }
 
 std::vector<double> DualFit::multipliers() const {
@@ -125,23 +120,25 @@ Objectives DualFit::objectives_at(const Offset& offset) const {
   const Formulation& f = formulation_;
   const index_t n = f.n_columns();
   Objectives o;
-  double ridge = 0.0, product = 0.0, losses = 0.0;
+  double ridge = 0.0, product = 0.0, losses = 0.0, size = 0.0;
   for (index_t i = 0; i < n; ++i) {
     if (f.C[i] == 0.0) continue;
-    const double first = solution_.beta[i];
-    const double second = f.is_duplicated() ? solution_.beta[n + i] : 0.0;
-    const double beta = first + second;
+    const double beta = beta_[i];
     // Of two, the gradient of one that is not zero is the more precise.
-    const double sum = kernel_sum(second != 0.0 ? n + i : i);
-    const double slope = f.loss == Loss::hinge ? f.C[i] : beta;
+    const double sum = kernel_sum(f.is_duplicated() && beta < 0.0 ? n + i : i);
+    const double slope = f.loss == Loss::hinge ? f.C[i] : std::abs(beta);
     o.quadratic += beta * sum;
     product += f.target_of(i) * beta;
     losses += f.loss_of(i, sum - offset.rho, offset.width);
     ridge += ridge_times_beta(i) * beta;
     o.square += beta * beta;
     if (beta != 0.0) o.slopes += slope * slope;
-    o.magnitude += std::abs(first) + std::abs(second);
+    o.magnitude += std::abs(beta);
+    o.steepness += slope;
+    size += std::abs(beta * sum);
   }
+  // A sum of squares that is zero but for rounding may come out below.
+  if (o.quadratic < 0.0 && -o.quadratic <= kRounding * size) o.quadratic = 0.0;
   const double width = f.has_free_width() ? 0.0 : f.width;
   o.dual = 0.5 * (o.quadratic + ridge) - product + width * o.magnitude;
   o.primal = 0.5 * o.quadratic + losses + f.price_of(offset);
@@ -150,8 +147,9 @@ Objectives DualFit::objectives_at(const Offset& offset) const {
 
 Certificate DualFit::certify(const std::function<Objectives()>& evaluate) {
   Objectives objectives = evaluate();
-  if (solution_.is_inexact && !(is_float32_ && are_accurate(objectives))) {
-    refine_gradient();
+  const bool of_all = show_drift(objectives);
+  if (of_all || (solution_.is_inexact && !(is_float32_ && are_accurate(objectives)))) {
+    refine_gradient(of_all);
     objectives = evaluate();
   }
   certificate_.dual_objective = objectives.dual;
@@ -162,7 +160,7 @@ Certificate DualFit::certify(const std::function<Objectives()>& evaluate) {
   if (!is_finite) throw NumericError("kernel values overflow");
   count_support();
   certificate_.stop_reason = solution_.stop_reason;
-  check_constraint_drift();
+  count_rounding(objectives);
   certificate_.kernel_values += exact_.values_computed();
   certificate_.seconds = control_.seconds() - begin_;
   return certificate_;
@@ -172,38 +170,35 @@ void DualFit::count_support() {
   certificate_.n_free = certificate_.n_bounded = 0;
   // The sum of two variables is rounded.
   const double share = formulation_.is_duplicated() ? 1.0 - dual::kBoundTolerance : 1.0;
-  const std::vector<double> by_column = beta();
-  for (std::size_t i = 0; i < by_column.size(); ++i) {
-    if (by_column[i] == 0.0) continue;
+  for (std::size_t i = 0; i < beta_.size(); ++i) {
+    if (beta_[i] == 0.0) continue;
     const bool is_free =
-        formulation_.loss != Loss::hinge || std::abs(by_column[i]) < share * formulation_.C[i];
+        formulation_.loss != Loss::hinge || std::abs(beta_[i]) < share * formulation_.C[i];
     ++(is_free ? certificate_.n_free : certificate_.n_bounded);
   }
 }
 
-// Every pair step rounds the sum of the coefficients. Kernel values of centred samples differ from
-// those of the samples by numbers that the exact sum multiplies by 0, so that an error of the sum
-// moves decision values by the error times a kernel value. So does the rounding of the two
-// variables of one sample where they cancel, as those of nu-SVR may at any size. Both count as a
-// violation where they exceed the rounding of the coefficients themselves, and the tolerance.
-void DualFit::check_constraint_drift() {
-  const std::vector<double>& beta = solution_.beta;
-  const std::size_t n = formulation_.C.size();
-  double sum = 0.0, magnitude = 0.0, cancelled = 0.0;
-  for (std::size_t i = 0; i < n; ++i) {
-    const double other = formulation_.is_duplicated() ? beta[n + i] : 0.0;
-    const double coefficient = beta[i] + other;
-    sum += coefficient;
-    magnitude += std::abs(coefficient);
-    cancelled += 2.0 * std::pow(std::min(std::abs(beta[i]), std::abs(other)), 2);
+// Where the rounding of sums exceeds the tolerance, it counts as a violation, and in both objectives.
+void DualFit::count_rounding(const Objectives& objectives) {
+  std::vector<index_t> rows;
+  std::vector<double> coef;
+  for (std::size_t i = 0; i < beta_.size(); ++i) {
+    if (beta_[i] == 0.0) continue;
+    rows.push_back(static_cast<index_t>(i));
+    coef.push_back(beta_[i]);
   }
-  constexpr double kRounding = std::numeric_limits<double>::epsilon();
-  const double lost = std::abs(sum - sum_) + kRounding * std::sqrt(cancelled);
-  if (lost <= kRounding * magnitude) return;
-  const double moved = lost * value_scale();
-  if (moved <= options_.tol) return;
-  certificate_.kkt_violation = std::max(certificate_.kkt_violation, moved);
-  if (certificate_.stop_reason == optim::StopReason::converged)
+  const double moved = exact_.rounding_error(rows, coef, sum_, options_.tol);
+  if (moved > options_.tol) {
+    certificate_.kkt_violation += moved;
+    double& dual = certificate_.dual_objective;
+    const bool has_positive_primal = formulation_.is_duplicated() || formulation_.sum == 0.0;
+    const double most = has_positive_primal && dual < 0.0 ? 0.0 : HUGE_VAL;
+    dual = std::min(dual + 0.25 * moved * objectives.magnitude, most);
+    certificate_.primal_objective +=
+        0.5 * moved * (0.5 * objectives.magnitude + objectives.steepness);
+  }
+  const bool is_below = certificate_.kkt_violation < options_.tol;
+  if (!is_below && certificate_.stop_reason == optim::StopReason::converged)
     certificate_.stop_reason = optim::StopReason::stalled;
 }
 
@@ -232,17 +227,44 @@ bool DualFit::are_accurate(const Objectives& o) const {
              std::max(kGapShare * gap, kToleranceShare * options_.tol * o.magnitude);
 }
 
-void DualFit::refine_gradient() {
-  std::vector<index_t> rows;
+// Updates leave the gradient off by a little of the tolerance, which a loss multiplies by C.
+bool DualFit::show_drift(const Objectives& o) const {
+  const double gap = o.primal + o.dual;
+  if (formulation_.loss != Loss::hard_margin && gap < -kDualShare * std::abs(o.dual)) return true;
+  return !is_float32_ && solution_.drift * o.steepness >
+                             std::max({kGapShare * gap, kDriftShare * std::abs(o.primal),
+                                       kToleranceShare * options_.tol * o.magnitude});
+}
+
+void DualFit::refine_gradient(bool of_all) {
+  const index_t n = formulation_.n_columns(), n_variables = problem_.size();
+  std::vector<index_t> targets, rows;
   std::vector<double> coef;
-  for (std::size_t i = 0; i < solution_.beta.size(); ++i)
-    if (solution_.beta[i] != 0.0) {
-      rows.push_back(static_cast<index_t>(i));
-      coef.push_back(solution_.beta[i]);
+  for (index_t i = 0; i < n; ++i)
+    if (of_all ? formulation_.C[i] > 0.0 : beta_[i] != 0.0) targets.push_back(i);
+  for (index_t v = 0; v < n_variables; ++v) {
+    if (coefficient(v) == 0.0) continue;
+    rows.push_back(v);
+    coef.push_back(coefficient(v));
+  }
+  const std::vector<double> sums = exact_.evaluate(targets, rows, coef);
+  for (std::size_t k = 0; k < targets.size(); ++k)
+    for (index_t v = targets[k]; v < n_variables; v += n)
+      solution_.gradient[v] = problem_.linear[v] + (sums[k] + ridge_times_beta(v));
+  if (of_all) find_intervals();
+}
+
+// By the gradient and the coefficients of the model.
+void DualFit::find_intervals() {
+  const std::vector<dual::Group> groups = problem_.groups();
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    dual::Interval& ends = solution_.intervals[g] = {-HUGE_VAL, HUGE_VAL};
+    for (index_t v = groups[g].begin; v < groups[g].end; ++v) {
+      const double descent = -solution_.gradient[v];
+      if (coefficient(v) < problem_.upper[v]) ends.up = std::max(ends.up, descent);
+      if (coefficient(v) > problem_.lower[v]) ends.low = std::min(ends.low, descent);
     }
-  const std::vector<double> sums = exact_.evaluate(rows, rows, coef);
-  for (std::size_t k = 0; k < rows.size(); ++k)
-    solution_.gradient[rows[k]] = problem_.linear[rows[k]] + (sums[k] + ridge_times_beta(rows[k]));
+  }
 }
 
 Machine train(const Formulation& formulation, const KernelSource& source,

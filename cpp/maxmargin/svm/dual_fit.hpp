@@ -27,6 +27,7 @@ struct Objectives {
   double square = 0.0;    // beta' beta
   double slopes = 0.0;    // the sum of squares of the losses' slopes over the support vectors
   double magnitude = 0.0; // sum |beta|
+  double steepness = 0.0; // of the losses: what an error of all f(x_i) makes of them, at the most
 };
 
 // Solves a dual problem, in float32 with refinement where the options say so, and certifies the
@@ -38,7 +39,8 @@ class DualFit {
           const dual::SolverOptions& options, Control& control);
 
   const dual::Solution& solution() const { return solution_; }
-  std::vector<double> beta() const; // by column
+  // By column. Of the two variables of a sample, what they have in common is taken off.
+  const std::vector<double>& beta() const { return beta_; }
   Offset offset() const;
   Objectives objectives_at(const Offset& offset) const;
 
@@ -48,19 +50,23 @@ class DualFit {
 
   // The certificate, with the objectives that `evaluate` finds at this fit. It may be called twice:
   // where the rounding of float32 values could show in its result, exact gradients are put in place
-  // for the support vectors, which make up the objectives and the offset.
+  // for the support vectors, which make up the objectives and the offset; where bounds are so large
+  // that it could show in any loss, for all.
   Certificate certify(const std::function<Objectives()>& evaluate);
 
  private:
   template <Real T> void solve_in(const KernelSource& source);
   template <Real T> void count_work(const KernelMatrix<T>& matrix);
   void count_support();
-  void check_constraint_drift();
+  void count_rounding(const Objectives& objectives);
   std::vector<double> multipliers() const;
+  double coefficient(index_t variable) const; // of the model
   double ridge_times_beta(index_t variable) const;
   double kernel_sum(index_t variable) const; // (K beta)_i
   bool are_accurate(const Objectives& objectives) const;
-  void refine_gradient();
+  bool show_drift(const Objectives& objectives) const;
+  void refine_gradient(bool of_all);
+  void find_intervals();
 
   const Formulation& formulation_;
   dual::DualProblem problem_;
@@ -68,6 +74,7 @@ class DualFit {
   Control& control_;
   ExactSums exact_;
   dual::Solution solution_;
+  std::vector<double> beta_;
   Certificate certificate_;
   double begin_;
   double value_error_;

@@ -74,13 +74,13 @@ Machine train_nu_svc(const KernelSource& source, std::span<const double> y,
         objectives = fit.objectives_at({machine.rho, -r});
       }
       require_margin(is_largest || r > rounding);
-      const double scale = r != 0.0 ? 1.0 / (r * r) : 1.0; // r = 0 has a further round
-      objectives.dual *= scale;
-      objectives.primal *= scale;
       return objectives;
     });
     machine.certificate.add(certificate);
     machine.certificate.kkt_violation /= r;
+    const double scale = r != 0.0 ? 1.0 / (r * r) : 1.0; // r = 0 has a further round
+    machine.certificate.dual_objective *= scale;
+    machine.certificate.primal_objective *= scale;
     const bool is_stopped = certificate.stop_reason != optim::StopReason::converged;
     const bool is_done = r > 0.0 && machine.certificate.kkt_violation < options.tol;
     if (is_stopped || is_done || round == kMostRounds) {

@@ -42,8 +42,8 @@ class Certificate:
         margin, whose solution satisfies its constraints only to `tol`).
     kkt_violation : float
         max over I_up of -gradient minus min over I_low of -gradient; training ends below `tol`.
-        Where rounding has cost the sum of the coefficients more than that (bounds of 1e11 and
-        more), what this moves decision values by at most.
+        Where rounding may move the difference of two decision values by more than that, as offsets
+        that swallow the kernel and bounds of 1e11 make it, so much is added.
     converged : bool
         Whether the violation is below `tol`.
     stop_reason : str

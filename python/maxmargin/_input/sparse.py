@@ -6,6 +6,7 @@ A `Matrix` is what the C++ core reads without a copy: a C-contiguous float32 or 
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -20,6 +21,8 @@ Integers: TypeAlias = NDArray[np.integer[Any]]
 _BLOCK_ELEMENTS = 1 << 20
 # A sum of weights of no more than this share of their magnitudes is 0.
 _ROUNDING = 1e-10
+# Of their magnitudes as well: the rounding of such a sum times the square of the rows' mean.
+_NEGLIGIBLE = 1e-12
 
 
 class CsrMatrix(NamedTuple):
@@ -216,8 +219,9 @@ def _csr_product(X: CsrMatrix, columns: NDArray[np.float64], result: NDArray[np.
 def weighted_row_sum(X: Matrix, weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return weights @ X in float64, shape (d,).
 
-    Dense rows count from their mean, which then comes in with the sum of the weights: where that is
-    0 but for rounding, as it is in most machines, an offset of the rows leaves no trace.
+    Dense rows count from their mean, which then comes in with the sum of the weights. Where that
+    is 0 but for rounding, as it is in most machines, it is summed exactly, and left out unless it
+    shows in the products with rows as far off as the mean.
     """
     if isinstance(X, CsrMatrix):
         terms = X.data * np.repeat(weights, np.diff(X.indptr))
@@ -225,9 +229,12 @@ def weighted_row_sum(X: Matrix, weights: NDArray[np.float64]) -> NDArray[np.floa
     if len(X) == 0:
         return np.zeros(X.shape[1])
     origin = X.mean(axis=0, dtype=np.float64)
-    total = float(weights.sum())
-    is_zero = abs(total) <= _ROUNDING * float(np.abs(weights).sum())
-    result: NDArray[np.float64] = np.zeros(X.shape[1]) if is_zero else total * origin
+    total, magnitude = float(weights.sum()), float(np.abs(weights).sum())
+    if abs(total) <= _ROUNDING * magnitude:
+        total = math.fsum(weights)
+        if abs(total) * float(origin @ origin) <= _NEGLIGIBLE * magnitude:
+            total = 0.0
+    result: NDArray[np.float64] = total * origin
     step = max(1, _BLOCK_ELEMENTS // max(1, X.shape[1]))
     for start in range(0, len(X), step):
         result += weights[start : start + step] @ (X[start : start + step] - origin)

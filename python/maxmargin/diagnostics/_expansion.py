@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from maxmargin._input.sparse import Matrix, take_rows
+from maxmargin._input.sparse import Matrix, product, take_rows, weighted_row_sum
 from maxmargin.kernels._parameter import KernelParams, kernel_block
 
 BLOCK_ELEMENTS = 1 << 22
@@ -15,6 +15,8 @@ def expansion(
     kernel: KernelParams, X: Matrix, support_vectors: Matrix, beta: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return sum of beta_j K(x_j, x) for every row x of X."""
+    if kernel.type == "linear":
+        return product(X, weighted_row_sum(support_vectors, beta)[:, np.newaxis])[:, 0]
     n_rows = X.shape[0]
     values = np.zeros(n_rows)
     step = max(1, BLOCK_ELEMENTS // max(1, support_vectors.shape[0]))

@@ -4,23 +4,30 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Iterator
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from maxmargin import _input
+from maxmargin import _core, _input
 from maxmargin._estimator.certificate import Certificate, together
 from maxmargin._estimator.pipelines import unwrapped
 from maxmargin._input.sparse import Matrix, take_rows
 from maxmargin.diagnostics._expansion import expansion
 from maxmargin.diagnostics._supported import has_squared_hinge, require
+from maxmargin.kernels._parameter import KernelParams, kernel_block
 from maxmargin.svm._machine import model_of
 from maxmargin.svm._model import TrainedMachine
 from maxmargin.svm.classification import SVC, NuSVC
 from maxmargin.svm.one_class import OneClassSVM
 from maxmargin.svm.regression import SVR, NuSVR
+
+# Shares of a bound, and of sum |beta|: a coefficient this near to the bound is at it, and a sum
+# this far from what it is to be is another.
+_ROUNDING = 64 * float(np.finfo(float).eps)
+_WRONG_SUM = 1e-8
 
 
 def certificate(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Certificate:
@@ -63,12 +70,136 @@ def certificate(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None
         )
     weight = _input.check_sample_weight(sample_weight, matrix.shape[0])
     of_type = _of_single_machine if model.classes is None else _of_classifier
-    return of_type(estimator, model, matrix, y, weight)
+    recorded = estimator.certificate_.machines or (estimator.certificate_,)
+    problems = of_type(estimator, model, matrix, y, weight)
+    machines = [
+        problem.certificate(machine) for problem, machine in zip(problems, recorded, strict=True)
+    ]
+    return together(machines, estimator.certificate_.seconds)
+
+
+class _Problem(NamedTuple):
+    """The training problem of one machine as data, at what it was trained to.
+
+    With losses of sign (target - f) - width, or of |target - f| - width where there is no sign, f
+    being `sums` less rho, and with the groups of variables of svm/formulation.hpp.
+    """
+
+    kernel: KernelParams
+    matrix: Matrix
+    beta: NDArray[np.float64]
+    sums: NDArray[np.float64]
+    rho: float
+    C: NDArray[np.float64]
+    tol: float
+    width: float
+    sign: NDArray[np.float64] | None = None
+    target: NDArray[np.float64] | float = 0.0
+    total: float = 0.0  # of beta
+    # The price of the width in the primal, where it is free, or of -rho where beta has a total.
+    free_width: float | None = None
+    is_squared: bool = False
+
+    def certificate(self, recorded: Certificate) -> Certificate:
+        """Return the certificate, with the costs of the fit's own."""
+        beta, magnitude = self.beta, float(np.abs(self.beta).sum())
+        square = float(beta @ self.sums)
+        size = float(np.abs(beta * self.sums).sum())
+        if -np.finfo(float).eps * size <= square < 0.0:  # zero, but for rounding
+            square = 0.0
+        error = self.target - self.sums + self.rho
+        u = (np.abs(error) if self.sign is None else self.sign * error) - self.width
+        losses = np.maximum(0.0, u)
+        has_price = np.isfinite(self.C) & (self.C > 0.0)  # the hard margin has none
+        prices = np.where(has_price, self.C, 0.0)
+        slopes = float(prices.sum())
+        primal, dual = 0.5 * square, 0.5 * square - float(np.sum(self.target * beta))
+        ridge = np.zeros(len(beta))
+        if self.is_squared:
+            ridge = np.where(has_price, 0.5 / np.where(has_price, self.C, 1.0), 0.0)
+            dual += 0.5 * float(ridge @ np.square(beta))
+            slopes = magnitude
+            losses = np.square(losses)
+        primal += float(prices @ losses)
+        if self.free_width is None:
+            dual += self.width * magnitude
+            primal -= self.total * self.rho
+        else:
+            primal += self.free_width * self.width
+        violation = self._violation(ridge)
+        moved = self._rounding()
+        if moved > self.tol:
+            violation += moved
+            dual_of_any = dual + 0.25 * moved * magnitude
+            is_positive = self.sign is None or (self.free_width is None and self.total == 0.0)
+            dual = min(0.0, dual_of_any) if is_positive and dual < 0.0 else dual_of_any
+            primal += 0.5 * moved * (0.5 * magnitude + slopes)
+        return dataclasses.replace(
+            recorded,
+            dual_objective=dual,
+            primal_objective=primal,
+            duality_gap=primal + dual,
+            kkt_violation=violation,
+            converged=violation < self.tol,
+        )
+
+    def _violation(self, ridge: NDArray[np.float64]) -> float:
+        """Return by how much the ends of the optimality intervals cross.
+
+        It is infinite where beta leaves its box or has another sum.
+        """
+        beta, n = self.beta, len(self.beta)
+        magnitude = float(np.abs(beta).sum())
+        largest = float(np.max(self.C, initial=0.0, where=np.isfinite(self.C)))
+        allowed = _WRONG_SUM * max(1.0, magnitude) + _ROUNDING * largest
+        if abs(math.fsum(beta) - self.total) > allowed:
+            return math.inf
+        upper = self.C
+        if self.is_squared:
+            upper = np.where(self.C > 0.0, math.inf, 0.0)
+        is_free = self.free_width is not None
+        descent = self.target - self.sums - ridge * beta
+        intervals = []
+        for sign in (1.0, -1.0):
+            used = np.ones(n, dtype=bool) if self.sign is None else self.sign == sign
+            alpha = np.maximum(0.0, sign * beta[used]) if self.sign is None else sign * beta[used]
+            if (alpha < 0.0).any() or (alpha > (1.0 + _ROUNDING) * upper[used]).any():
+                return math.inf
+            may_rise = alpha < (1.0 - _ROUNDING) * upper[used]
+            given = descent[used] - (0.0 if is_free else sign * self.width)
+            may_grow, may_fall = may_rise, (alpha > 0.0) & (upper[used] > 0.0)
+            if sign < 0.0:
+                may_grow, may_fall = may_fall, may_grow
+            intervals.append(
+                (
+                    given.max(initial=-math.inf, where=may_grow),
+                    given.min(initial=math.inf, where=may_fall),
+                )
+            )
+        if not is_free:
+            ups, lows = zip(*intervals, strict=True)
+            intervals = [(max(ups), min(lows))]
+        return max(0.0, *(float(up - low) for up, low in intervals))
+
+    def _rounding(self) -> float:
+        """Return by how much rounding may move the difference of two decision values."""
+        used = np.flatnonzero(self.C > 0.0)
+        samples, beta = take_rows(self.matrix, used), self.beta[used]
+        if self.kernel.is_given:
+            samples = np.diag([kernel_block(self.kernel, x, x)[0, 0] for x in _each(samples)])
+        core, rows = self.kernel.to_core(samples), np.flatnonzero(beta)
+        return _core.rounding_error(
+            samples, rows, beta[rows], core, self.total == 0.0, self.total, self.tol
+        )
+
+
+def _each(samples: Matrix) -> Iterator[Matrix]:
+    return (take_rows(samples, np.array([i])) for i in range(samples.shape[0]))
 
 
 def _of_classifier(
     estimator: Any, model: TrainedMachine, matrix: Matrix, y: Any, weight: NDArray[np.float64]
-) -> Certificate:
+) -> Iterator[_Problem]:
     codes, classes = _input.check_labels(y, matrix.shape[0], "certificate")
     if not np.array_equal(classes, estimator.classes_):
         raise ValueError(
@@ -78,185 +209,44 @@ def _of_classifier(
     is_nu = model.core.type == "nu_svc"
     C = 1.0 if is_nu else estimator.C
     upper = _input.upper_bounds(C, estimator.class_weight_, codes, weight, classes)
-
-    machines = []
-    recorded = estimator.certificate_.machines or (estimator.certificate_,)
     pairs = combinations(range(len(classes)), 2)
-    for p, ((i, j), (used, beta_used)) in enumerate(zip(pairs, model.expansions(), strict=True)):
+    for p, ((i, j), (used, coefficients)) in enumerate(zip(pairs, model.expansions(), strict=True)):
         rows = np.flatnonzero((codes == i) | (codes == j))
-        signs = np.where(codes[rows] == i, 1.0, -1.0)
-        beta_of_all = np.zeros(matrix.shape[0])
-        beta_of_all[estimator.support_[used]] = beta_used
-        vectors = take_rows(model.support_vectors, used)
-        f_without_offset = expansion(model.kernel, take_rows(matrix, rows), vectors, beta_used)
-        if is_nu:
-            machines.append(
-                _nu_machine_certificate(
-                    recorded[p],
-                    signs,
-                    beta_of_all[rows],
-                    estimator.C_[p] * upper[rows],
-                    f_without_offset,
-                    float(model.core.rho[p]),
-                    estimator.tol,
-                )
-            )
-            continue
-        machines.append(
-            _machine_certificate(
-                recorded[p],
-                signs,
-                beta_of_all[rows],
-                upper[rows],
-                f_without_offset,
-                float(model.core.rho[p]),
-                estimator.tol,
-                has_squared_hinge(estimator) or math.isinf(estimator.C),
-            )
+        beta = np.zeros(matrix.shape[0])
+        beta[estimator.support_[used]] = coefficients
+        samples, vectors = take_rows(matrix, rows), take_rows(model.support_vectors, used)
+        yield _Problem(
+            *(model.kernel, samples, beta[rows]),
+            expansion(model.kernel, samples, vectors, coefficients),
+            float(model.core.rho[p]),
+            (estimator.C_[p] if is_nu else 1.0) * upper[rows],
+            estimator.tol,
+            width=-1.0,
+            sign=np.where(codes[rows] == i, 1.0, -1.0),
+            # A nu-SVC divided by its margin r: the price of -r, in units of r^2.
+            free_width=float(np.abs(coefficients).sum()) if is_nu else None,
+            is_squared=has_squared_hinge(estimator) or math.isinf(C),
         )
-    return together(machines, estimator.certificate_.seconds)
-
-
-def _machine_certificate(
-    recorded: Certificate,
-    signs: NDArray[np.float64],
-    beta: NDArray[np.float64],
-    upper: NDArray[np.float64],
-    f_without_offset: NDArray[np.float64],
-    rho: float,
-    tol: float,
-    is_squared: bool,
-) -> Certificate:
-    alpha = signs * beta
-    squared_norm = float(beta @ f_without_offset)
-    dual = 0.5 * squared_norm - float(alpha.sum())
-    losses = np.maximum(0.0, 1.0 - signs * (f_without_offset - rho))
-    descent = signs - f_without_offset
-    if is_squared:  # or the hard margin, whose losses have no price
-        has_price = np.isfinite(upper) & (upper > 0.0)
-        prices = np.where(has_price, upper, 0.0)
-        ridge = np.where(has_price, 0.5 / np.where(has_price, upper, 1.0), 0.0)
-        primal = 0.5 * squared_norm + float(prices @ np.square(losses))
-        dual += 0.5 * float(ridge @ np.square(beta))
-        descent -= ridge * beta
-        upper = np.where(upper > 0.0, math.inf, 0.0)
-    else:
-        primal = 0.5 * squared_norm + float(upper @ losses)
-    violation = kkt_violation(signs, alpha, upper, descent)
-    return _replaced(recorded, dual, primal, violation, tol)
-
-
-def kkt_violation(
-    signs: NDArray[np.float64],
-    alpha: NDArray[np.float64],
-    upper: NDArray[np.float64],
-    descent: NDArray[np.float64],
-) -> float:
-    """Return max of `descent` over I_up minus its min over I_low, at least 0.
-
-    `descent` is -gradient of the dual in signed form, y_i - sum beta_j K_ij; I_up holds the
-    variables beta_i that may grow, I_low those that may fall. The violation is infinite where alpha
-    leaves its box or y' alpha is not zero.
-    """
-    is_feasible = (alpha >= 0).all() and (alpha <= upper).all()
-    if not is_feasible or abs(float(signs @ alpha)) > 1e-8 * max(1.0, float(alpha.sum())):
-        return math.inf
-    below, above = alpha < upper, alpha > 0
-    can_grow = np.where(signs > 0, below, above)
-    can_fall = np.where(signs > 0, above, below)
-    if not (can_grow.any() and can_fall.any()):
-        return 0.0
-    return max(0.0, float(descent[can_grow].max() - descent[can_fall].min()))
-
-
-def _nu_machine_certificate(
-    recorded: Certificate,
-    signs: NDArray[np.float64],
-    beta: NDArray[np.float64],
-    upper: NDArray[np.float64],
-    f_without_offset: NDArray[np.float64],
-    rho: float,
-    tol: float,
-) -> Certificate:
-    """Return the certificate of a nu-SVC divided by its margin, so that the margin is 1."""
-    alpha = signs * beta
-    squared_norm = float(beta @ f_without_offset)
-    losses = np.maximum(0.0, 1.0 - signs * (f_without_offset - rho))
-    primal = 0.5 * squared_norm + float(upper @ losses) - float(alpha.sum())
-    violation = max(
-        _interval(-f_without_offset[group], beta[group], low[group], high[group])
-        for group in (signs > 0, signs < 0)
-        for low, high in [(np.minimum(signs, 0.0) * upper, np.maximum(signs, 0.0) * upper)]
-    )
-    return _replaced(recorded, 0.5 * squared_norm, primal, violation, tol)
 
 
 def _of_single_machine(
     estimator: Any, model: TrainedMachine, matrix: Matrix, y: Any, weight: NDArray[np.float64]
-) -> Certificate:
-    beta = np.zeros(matrix.shape[0])
-    coefficients = model.core.dual_coef[0]
+) -> Iterator[_Problem]:
+    beta, coefficients = np.zeros(matrix.shape[0]), model.core.dual_coef[0]
     beta[estimator.support_] = coefficients
-    f = expansion(model.kernel, matrix, model.support_vectors, coefficients)
-    rho, half_norm = float(model.core.rho[0]), 0.5 * float(beta @ f)
+    sums = expansion(model.kernel, matrix, model.support_vectors, coefficients)
+    parts = (model.kernel, matrix, beta, sums, float(model.core.rho[0]))
     if model.core.type == "one_class":
-        s = estimator.nu * float(weight.sum())
-        primal = half_norm + float(weight @ np.maximum(0.0, rho - f)) - s * rho
-        violation = _interval(-f, beta, np.zeros(len(beta)), weight)
-        tol = estimator.tol * min(1.0, s)
-        return _replaced(estimator.certificate_, half_norm, primal, violation, tol)
+        total = estimator.nu * float(weight.sum())
+        tol, sign = estimator.tol * min(1.0, total), np.ones(len(beta))
+        yield _Problem(*parts, weight, tol, width=0.0, sign=sign, total=total)
+        return
     z = _input.check_targets(y, matrix.shape[0], "certificate")
     upper = _input.weighted_bounds(estimator.C, weight)
     has_nu = model.core.type == "nu_svr"
-    epsilon = estimator.epsilon_ if has_nu else estimator.epsilon
-    primal = half_norm + float(upper @ np.maximum(0.0, np.abs(z - f + rho) - epsilon))
-    dual = half_norm - float(z @ beta)
-    # Of alpha and alpha* of a sample, one is 0 here, which a nu-SVR of a tube of width 0 need not
-    # have.
-    above = np.maximum(beta, 0.0), z - f
-    below = np.minimum(beta, 0.0), z - f
-    zeros = np.zeros(len(beta))
-    if has_nu:
-        primal += estimator.nu * float(upper.sum()) * epsilon
-        violation = max(
-            _interval(above[1], above[0], zeros, upper),
-            _interval(below[1], below[0], -upper, zeros),
-        )
-    else:
-        dual += epsilon * float(np.abs(beta).sum())
-        violation = _interval(
-            np.r_[above[1] - epsilon, below[1] + epsilon],
-            np.r_[above[0], below[0]],
-            np.r_[zeros, -upper],
-            np.r_[upper, zeros],
-        )
-    return _replaced(estimator.certificate_, dual, primal, violation, estimator.tol)
-
-
-def _interval(
-    descent: NDArray[np.float64],
-    beta: NDArray[np.float64],
-    low: NDArray[np.float64],
-    high: NDArray[np.float64],
-) -> float:
-    """Return by how much the ends of the optimality interval cross; infinite outside the box."""
-    rounding = 1e-9 * np.abs(high - low)
-    if (beta < low - rounding).any() or (beta > high + rounding).any():
-        return math.inf
-    can_grow, can_fall = beta < high - rounding, beta > low + rounding
-    if not (can_grow.any() and can_fall.any()):
-        return 0.0
-    return max(0.0, float(descent[can_grow].max() - descent[can_fall].min()))
-
-
-def _replaced(
-    recorded: Certificate, dual: float, primal: float, violation: float, tol: float
-) -> Certificate:
-    return dataclasses.replace(
-        recorded,
-        dual_objective=dual,
-        primal_objective=primal,
-        duality_gap=primal + dual,
-        kkt_violation=violation,
-        converged=violation < tol,
+    yield _Problem(
+        *(*parts, upper, estimator.tol),
+        width=estimator.epsilon_ if has_nu else estimator.epsilon,
+        target=z,
+        free_width=estimator.nu * float(upper.sum()) if has_nu else None,
     )

@@ -1,0 +1,75 @@
+#include "maxmargin/kernel/kernel_error.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace maxmargin {
+namespace {
+
+constexpr double kRounding = std::numeric_limits<double>::epsilon();
+
+// exp(-u), where u is a difference of terms of this size.
+ValueBound exponential(double terms) {
+  return {1.0, std::min(1.0, kRounding * (1.0 + terms))};
+}
+
+ValueBound power(double base, int degree) {
+  const double value = std::pow(base, degree);
+  return {value, kRounding * (degree + 1) * value};
+}
+
+ValueBound composed(const KernelParams& kernel, double product, std::span<const double> factors) {
+  std::vector<ValueBound> stack;
+  std::size_t n_factors = 0;
+  for (const KernelParams::Step& step : kernel.steps) {
+    if (step.kind == CompositionStep::value) {
+      const double factor =
+          step.has_factors && n_factors < factors.size() ? factors[n_factors++] : 1.0;
+      const double weight = std::abs(step.weight) * factor * factor;
+      const ValueBound part = kernel_error(step.kernel, product);
+      stack.push_back({weight * part.value, weight * part.error});
+      continue;
+    }
+    const ValueBound b = stack.back();
+    stack.pop_back();
+    ValueBound& a = stack.back();
+    a = step.kind == CompositionStep::add
+            ? ValueBound{a.value + b.value, a.error + b.error}
+            : ValueBound{a.value * b.value, a.value * b.error + b.value * a.error};
+    a.error += kRounding * a.value;
+  }
+  return stack.back();
+}
+
+} // namespace
+
+ValueBound kernel_error(const KernelParams& kernel, double product,
+                        std::span<const double> factors) {
+  const double argument = std::abs(kernel.gamma) * product + std::abs(kernel.coef0);
+  switch (kernel.type) {
+  case KernelType::linear:
+  case KernelType::histogram_intersection:
+    return {product, kRounding * product};
+  case KernelType::polynomial:
+    return power(argument, kernel.degree);
+  case KernelType::power_sum:
+    return power(1.0 + product, kernel.degree); // no less than the sum
+  case KernelType::sigmoid:
+    return {1.0, std::min(1.0, kRounding * (1.0 + argument))};
+  case KernelType::rbf: // half norms less a product
+  case KernelType::laplacian:
+  case KernelType::chi_squared:
+    return exponential(std::abs(kernel.gamma) * product);
+  case KernelType::composed:
+    return composed(kernel, product, factors);
+  case KernelType::precomputed:
+    return {product, 0.0};
+  case KernelType::constant:
+    break;
+  }
+  return {1.0, 0.0};
+}
+
+} // namespace maxmargin
