@@ -126,8 +126,11 @@ class BaseEstimator:
         return f"{type(self).__name__}({', '.join(shown)})"
 
     def __dir__(self) -> list[str]:
-        """Return the names of what there is: not of what `fit` is to find, before it has."""
-        return [name for name in super().__dir__() if name[0] == "_" or hasattr(self, name)]
+        """Return the names of attributes: before `fit`, without those that it is to find."""
+        names = [*super().__dir__()]
+        if self.__sklearn_is_fitted__():  # then to ask for coef_ may be to compute it
+            return names
+        return [name for name in names if name[0] == "_" or hasattr(self, name)]
 
     def __getstate__(self) -> dict[str, Any]:
         state = {**vars(self), "_version": _core.__version__}
