@@ -4,6 +4,7 @@
 #include "bindings/control.hpp"
 #include "bindings/internal/internal.hpp"
 #include "maxmargin/base/parallel.hpp"
+#include "maxmargin/linear/descent/coordinate_descent.hpp"
 #include "maxmargin/linear/l1/l1_newton.hpp"
 #include "maxmargin/linear/linear_fit.hpp"
 #include "maxmargin/linear/newton/interior_point.hpp"
@@ -32,6 +33,9 @@ py::dict second_order_fit(const py::object& X, const Array<double>& y, const Arr
     const WithoutGil nogil;
     if (problem.penalty == linear::Penalty::l1)
       solution = linear::solve_l1_newton(problem, options, control);
+    else if (method == "coordinate descent")
+      solution = linear::solve_coordinate_descent(CompactSamples(view, options.threads), problem,
+                                                  options, control);
     else if (method == "interior point")
       solution = linear::solve_interior_point(problem, options, control);
     else

@@ -32,6 +32,9 @@ struct L1DualPoint {
 L1DualPoint l1_dual_point(const LinearProblem& problem, std::span<const double> beta,
                           double steepest);
 double steepest(std::span<const double> lambda, std::span<const double> sum);
+// At weights of 0, a steepest above this moves them: the gap alone may be small where the losses
+// can hardly be less.
+inline constexpr double kSteepestAtZero = 1.0 + 1e-10;
 
 // The separator of the weights of x~, whose penalties are lambda, and the bounds that it and the
 // slopes of its losses prove for the squared hinge with penalty l1. Throws as the above.

@@ -36,6 +36,7 @@ auto solve_tasks(const MatrixView& X, index_t n_tasks, const Make& make, std::sp
                      [&](double factor) { return C[c] * factor; });
       LinearOptions of_task = options;
       of_task.start = start;
+      of_task.is_capped = options.max_iter >= 0;
       of_task.threads = n_tasks > 1 ? 1 : options.threads;
       Solution& solution = solutions[static_cast<std::size_t>(t) * C.size() + c];
       solution = solve(task, upper, of_task);

@@ -62,6 +62,7 @@ struct LinearOptions {
   index_t max_iter = -1; // of the solver's own kind; -1 is its default
   double time_limit = std::numeric_limits<double>::infinity(); // seconds
   std::uint64_t seed = 0;
+  bool is_capped = false;    // by a max_iter of the caller (attempts.hpp)
   int threads = 0;           // 0: all that may be used
   index_t passes_before = 0; // what n_iter begins with, where a dual descent goes on
   // beta of a problem on the same samples, most often with another C; empty: zeros.
@@ -89,6 +90,10 @@ struct LinearOutcome {
     dual_objective = std::max(gap, 0.0) - primal;
   }
   double duality_gap() const { return primal_objective + dual_objective; }
+  // The bounds may be of points that were not met together.
+  void conclude(double tol) {
+    if (duality_gap() <= tol * primal_objective) stop_reason = optim::StopReason::converged;
+  }
 };
 
 struct LinearSolution : LinearOutcome {

@@ -1,13 +1,16 @@
 #include "maxmargin/linear/linear_solver.hpp"
 
+#include "maxmargin/linear/attempts.hpp"
 #include "maxmargin/linear/descent/coordinate_descent.hpp"
-#include "maxmargin/linear/descent/dual_coordinate.hpp"
 #include "maxmargin/linear/l1/l1_coordinate_descent.hpp"
 #include "maxmargin/linear/l1/l1_newton.hpp"
+#include "maxmargin/linear/l1/l1_working_set.hpp"
 #include "maxmargin/linear/linear_certificate.hpp"
+#include "maxmargin/linear/newton/few_samples.hpp"
 #include "maxmargin/linear/newton/interior_point.hpp"
 #include "maxmargin/linear/newton/newton_system.hpp"
 #include "maxmargin/linear/newton/primal_newton.hpp"
+#include "maxmargin/linear/newton/sample_rotation.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -20,10 +23,13 @@ namespace {
 // of them. On dense rows of more features, a pass for so many of them: a step costs as much as
 // passes in proportion to their number, and squared losses take fewer steps.
 constexpr index_t kPassesToTry = 300; // on sparse rows of few features
-constexpr index_t kMostFeatures = 2048;
 // With fewer samples, classes are often separable, which Newton's method is slow on where losses
 // have no curvature.
 constexpr index_t kSamplesPerFeature = 20;
+// Few samples of many features: those that the rotated samples may have, of 8 bytes.
+constexpr double kMostRotated = 1 << 26;
+constexpr index_t kFewestPassesToTry = 600; // with its second way to keep a great bias
+constexpr index_t kL1PassesToTry = 1000;
 constexpr double kCheapStep = 4.0; // operations for an element
 constexpr index_t kFeaturesPerPass = 1, kFeaturesPerSquaredPass = 8;
 
@@ -32,49 +38,6 @@ constexpr index_t kFeaturesPerPass = 1, kFeaturesPerSquaredPass = 8;
 constexpr index_t kPassesAsGiven = 50;
 constexpr index_t kElementsPerWeight = 2;
 
-// Whether a solver has ended before its goal, and not because the caller wanted it to.
-bool has_failed(const LinearOutcome& outcome, const LinearOptions& options) {
-  return outcome.stop_reason == optim::StopReason::stalled ||
-         (outcome.stop_reason == optim::StopReason::max_iter && options.max_iter < 0);
-}
-
-// What is left to do where `before` has ended: it may go on from there, in the time that is left.
-LinearOptions rest_of(LinearOptions options, const LinearSolution& before) {
-  options.start = before.beta;
-  options.time_limit = std::max(0.0, options.time_limit - before.seconds);
-  return options;
-}
-
-// The better separator and the better bound of two attempts at one problem.
-LinearSolution better_of(LinearSolution first, LinearSolution second, double tol) {
-  if (first.primal_objective < second.primal_objective) {
-    second.primal_objective = first.primal_objective;
-    second.separator = std::move(first.separator);
-  }
-  if (first.dual_objective < second.dual_objective) {
-    second.dual_objective = first.dual_objective;
-    second.beta = std::move(first.beta);
-  }
-  second.set_bounds(second.primal_objective, second.duality_gap());
-  if (second.duality_gap() <= tol * second.primal_objective)
-    second.stop_reason = optim::StopReason::converged;
-  second.seconds += first.seconds;
-  return second;
-}
-
-// Weights of 0 where an attempt that has not converged is worse.
-void keep_no_worse_than_zero(LinearSolution& solution, const LinearProblem& problem) {
-  if (solution.stop_reason == optim::StopReason::converged) return;
-  double at_zero = 0.0;
-  for (std::size_t i = 0; i < problem.y.size(); ++i)
-    if (problem.C[i] > 0.0)
-      at_zero += DualCoordinate(problem, static_cast<index_t>(i)).loss(problem.y[i]);
-  if (!(at_zero < solution.primal_objective)) return;
-  std::ranges::fill(solution.separator.w, 0.0);
-  solution.separator.b = 0.0;
-  solution.set_bounds(at_zero, at_zero + solution.dual_objective);
-}
-
 } // namespace
 
 LinearSolver::LinearSolver(const MatrixView& X, const LinearFormulation& formulation,
@@ -82,8 +45,12 @@ LinearSolver::LinearSolver(const MatrixView& X, const LinearFormulation& formula
     : has_few_features_(n_cols(X) <= kFewFeatures && n_rows(X) >= n_cols(X)),
       is_squared_(is_squared(formulation.loss)), X_(X) {
   if (has_few_features_) copy_if_mostly_zero(threads);
+  const index_t n = n_rows(X), d = n_cols(X);
   if (formulation.penalty == Penalty::l1) {
     if (!has_few_features_) columns_.emplace(X_);
+  } else if (n < d && SampleRotation::n_elements(X, n) <= kMostRotated && n <= kMostFeatures) {
+    samples_.emplace(X_, threads);
+    passes_to_try_ = passes_of_rotation();
   } else if (!has_few_features_ && is_for_one && is_sparse(X_) &&
              n_cols(X_) * kElementsPerWeight <= n_stored(X_)) {
     reads_as_given_ = true;
@@ -100,16 +67,21 @@ LinearSolver::LinearSolver(const MatrixView& X, const LinearFormulation& formula
 LinearSolution LinearSolver::solve(const LinearProblem& problem, const LinearOptions& options,
                                    Control& control) const {
   LinearSolution solution = attempt(problem, options, control);
-  keep_no_worse_than_zero(solution, problem);
+  conclude(solution, problem, options.tol);
   return solution;
 }
 
 LinearSolution LinearSolver::attempt(const LinearProblem& problem, const LinearOptions& options,
                                      Control& control) const {
   if (columns_) {
-    LinearSolution solution = solve_l1_coordinate_descent(*columns_, problem, options, control);
-    if (!has_failed(solution, options) || n_cols(X_) > kMostFeatures) return solution;
-    LinearSolution second = solve_l1_newton(problem, rest_of(options, solution), control);
+    LinearOptions first = options;
+    if (std::min(n_rows(X_), n_cols(X_)) <= kMostFeatures)
+      first.max_iter =
+          std::min(options.max_iter < 0 ? kL1PassesToTry : options.max_iter, kL1PassesToTry);
+    LinearSolution solution = solve_l1_coordinate_descent(*columns_, problem, first, control);
+    if (!has_failed(solution, options)) return solution;
+    LinearSolution second =
+        solve_l1_working_set(*columns_, problem, solution, rest_of(options, solution), control);
     return better_of(std::move(solution), std::move(second), options.tol);
   }
   if (problem.penalty == Penalty::l1) return solve_l1_newton(problem, options, control);
@@ -117,13 +89,29 @@ LinearSolution LinearSolver::attempt(const LinearProblem& problem, const LinearO
   // The least value 0 leaves no room for a relative gap.
   if (const auto trivial = solve_without_weights(problem)) return *trivial;
   if (reads_as_given_) return solve_as_given(problem, options, control);
-  const bool has_second = passes_to_try_ && options.max_iter < 0;
   LinearOptions first = options;
-  if (has_second) first.max_iter = *passes_to_try_;
+  if (passes_to_try_ && (options.max_iter < 0 || options.max_iter > *passes_to_try_))
+    first.max_iter = *passes_to_try_;
   LinearSolution solution = solve_coordinate_descent(*samples_, problem, first, control);
-  if (!has_second || !has_failed(solution, options)) return solution;
-  LinearSolution second = solve_by_steps(problem, rest_of(options, solution), control);
+  if (!passes_to_try_ || !has_failed(solution, options)) return solution;
+  const LinearOptions rest = rest_of(options, solution);
+  const auto by_steps = [&](const LinearProblem& one, const LinearOptions& of_one) {
+    return solve_by_steps(one, of_one, control);
+  };
+  LinearSolution second = n_rows(X_) < n_cols(X_)
+                              ? solve_few_samples(problem, rest, control, by_steps)
+                              : by_steps(problem, rest);
   return better_of(std::move(solution), std::move(second), options.tol);
+}
+
+// As many passes as take about as long as the rotation and the steps on it.
+index_t LinearSolver::passes_of_rotation() const {
+  const auto n = static_cast<double>(n_rows(X_));
+  const double of_row = static_cast<double>(samples_->row_elements()) + 1.0;
+  const double passes = (SampleRotation::n_elements(X_, n_rows(X_)) + n * n) / of_row;
+  return static_cast<index_t>(std::clamp(is_squared_ ? passes / kFeaturesPerSquaredPass : passes,
+                                         static_cast<double>(kFewestPassesToTry),
+                                         static_cast<double>(kDefaultPasses)));
 }
 
 void LinearSolver::copy_if_mostly_zero(int threads) {
@@ -146,7 +134,7 @@ bool LinearSolver::has_cheap_steps() const {
 
 LinearSolution LinearSolver::solve_by_steps(const LinearProblem& problem,
                                             const LinearOptions& options, Control& control) const {
-  if (!is_squared_ && n_rows(X_) < kSamplesPerFeature * n_cols(X_))
+  if (!is_squared_ && n_rows(problem.X) < kSamplesPerFeature * n_cols(problem.X))
     return solve_interior_point(problem, options, control);
   LinearSolution solution = solve_primal_newton(problem, options, control);
   if (is_squared_ || !has_failed(solution, options)) return solution;

@@ -44,6 +44,7 @@ class LinearSolver {
 
  private:
   void copy_if_mostly_zero(int threads);
+  index_t passes_of_rotation() const;
   bool has_cheap_steps() const;
   LinearSolution attempt(const LinearProblem& problem, const LinearOptions& options,
                          Control& control) const;

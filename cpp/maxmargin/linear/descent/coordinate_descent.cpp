@@ -68,7 +68,7 @@ class LinearDual {
   LinearDual(const AnyRows& rows, index_t n_features, index_t row_elements,
              const LinearProblem& problem, std::span<const double> start, int threads,
              bool may_have_rounds)
-      : state_{rows, {}, {}}, subspace_(state_, threads), row_elements_(row_elements),
+      : state_{{}, rows}, subspace_(state_, threads), row_elements_(row_elements),
         n_samples_(n_rows(problem.X)),
         threads_(thread_count_for(threads, kWorkOfElement * static_cast<double>(row_elements) *
                                                static_cast<double>(n_samples_))),
@@ -150,6 +150,15 @@ class LinearDual {
     bias_shift_ = shift;
   }
 
+  void note_place() {
+    if (has_rounds_) place_ = state_;
+  }
+  void go_back() {
+    if (has_rounds_) static_cast<DualPoint&>(state_) = place_;
+  }
+  void save() { saved_ = LinearSeparator{state_.w, state_.bias() + bias_shift_}; }
+  void restore() { is_restored_ = true; }
+
   void settle() {
     bias_shift_ = 0.0;
     if (is_squared_) residuals_.resize(state_.coordinates.size());
@@ -160,7 +169,8 @@ class LinearDual {
   LinearSolution solution(const LinearOutcome& outcome) && {
     std::vector<double> beta(static_cast<std::size_t>(n_samples_), 0.0);
     for (const DualCoordinate& c : state_.coordinates) beta[c.sample] = c.beta;
-    return {outcome, {std::move(state_.w), state_.bias() + bias_shift_}, std::move(beta)};
+    if (!is_restored_) saved_ = {std::move(state_.w), state_.bias() + bias_shift_};
+    return {outcome, std::move(saved_), std::move(beta)};
   }
 
  private:
@@ -247,6 +257,9 @@ class LinearDual {
   double bias_shift_ = 0.0;       // of that in the primal
   double half_square_of_w_ = 0.0; // in the last penalty()
   std::vector<double> residuals_; // before the shift
+  DualPoint place_;
+  LinearSeparator saved_;
+  bool is_restored_ = false;
 };
 
 LinearSolution solve(const AnyRows& rows, index_t n_features, index_t row_elements,
@@ -269,9 +282,8 @@ LinearSolution solve(const AnyRows& rows, index_t n_features, index_t row_elemen
   rest.passes_before = solution.n_iter;
   LinearDual plain(rows, n_features, row_elements, problem, rest.start, rest.threads, false);
   const LinearOutcome second = DualDescent(plain, rest, time).run();
-  if (second.duality_gap() <= solution.duality_gap()) return std::move(plain).solution(second);
-  solution.n_iter = second.n_iter;
-  return solution;
+  solution.seconds = 0.0; // which those of the second include
+  return better_of(std::move(solution), std::move(plain).solution(second), options.tol);
 }
 
 } // namespace

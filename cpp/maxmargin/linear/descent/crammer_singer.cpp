@@ -138,7 +138,11 @@ class MulticlassDual {
     return decrease;
   }
 
+  void note_place() {}
+  void go_back() {}
   void settle() {}
+  void save() { saved_ = separators(); }
+  void restore() { is_restored_ = true; }
   void sum_up() {
     weights_.clear();
     for (const index_t i : samples_) {
@@ -151,7 +155,7 @@ class MulticlassDual {
 
   MulticlassSolution solution(const LinearOutcome& outcome) const {
     MulticlassSolution result{outcome, {}, std::vector<double>(shares_.size(), 0.0)};
-    for (index_t m = 0; m < n_classes_; ++m) result.separators.push_back(weights_.separator(m));
+    result.separators = is_restored_ ? saved_ : separators();
     for (const index_t i : samples_)
       for (index_t m = 0; m < n_classes_; ++m) result.beta[i * n_classes_ + m] = beta(i, m);
     return result;
@@ -159,6 +163,11 @@ class MulticlassDual {
 
  private:
   double* shares(index_t i) { return &shares_[i * n_classes_]; }
+  std::vector<LinearSeparator> separators() const {
+    std::vector<LinearSeparator> result;
+    for (index_t m = 0; m < n_classes_; ++m) result.push_back(weights_.separator(m));
+    return result;
+  }
   double beta(index_t i, index_t m) const {
     return (m == problem_.y[i] ? problem_.C[i] : 0.0) - shares_[i * n_classes_ + m];
   }
@@ -188,6 +197,8 @@ class MulticlassDual {
   std::vector<double> curvature_;         // by coordinate
   std::vector<double> gradient_, raised_; // of the sample last evaluated, by class
   std::vector<MulticlassWeights::Step> steps_; // of beta
+  std::vector<LinearSeparator> saved_;
+  bool is_restored_ = false;
 };
 
 } // namespace
@@ -200,6 +211,16 @@ MulticlassSolution solve_crammer_singer(const CompactSamples& samples,
                       options.start);
   const LinearOutcome outcome = DualDescent(dual, options, time).run();
   MulticlassSolution solution = dual.solution(outcome);
+  solution.conclude(options.tol);
+  // Weights of 0 lose 1 everywhere.
+  const double at_zero = std::accumulate(problem.C.begin(), problem.C.end(), 0.0);
+  if (solution.stop_reason != optim::StopReason::converged && at_zero < solution.primal_objective) {
+    solution.set_bounds(at_zero, at_zero + solution.dual_objective);
+    for (LinearSeparator& separator : solution.separators) {
+      std::ranges::fill(separator.w, 0.0);
+      separator.b = 0.0;
+    }
+  }
   for (LinearSeparator& separator : solution.separators)
     separator.w = samples.original(separator.w);
   return solution;

@@ -3,6 +3,7 @@
 #include "maxmargin/base/error.hpp"
 #include "maxmargin/base/parallel.hpp"
 #include "maxmargin/data/sample_rows.hpp"
+#include "maxmargin/linear/attempts.hpp"
 #include "maxmargin/linear/descent/coordinate_schedule.hpp"
 #include "maxmargin/linear/linear_problem.hpp"
 #include "maxmargin/linear/stagnation.hpp"
@@ -14,6 +15,7 @@
 #include <cstddef>
 #include <limits>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace maxmargin::linear {
@@ -42,6 +44,8 @@ namespace maxmargin::linear {
 //   move_together(active, is_late)
 //                           steps of many coordinates, where passes are slow; likewise (optional)
 //   settle()                makes the point feasible, before the objectives are evaluated there
+//   note_place(), go_back() around what settle() is to move for an evaluation only
+//   save(), restore()       the primal point, to be returned as it is
 //   sum_up()                w without the rounding of many moves
 //   penalty()               1/2 ||w||^2, in both objectives
 //   rounding()              of the last penalty(); it shows where the dual variables are very large
@@ -53,6 +57,8 @@ template <class Dual> class DualDescent {
  public:
   DualDescent(Dual& dual, const LinearOptions& options, optim::TimeLimit& time)
       : dual_(dual), options_(options), time_(time), schedule_(dual.size(), options.seed),
+        looks_(options.is_capped,
+               static_cast<double>(dual.size()) * static_cast<double>(dual.row_elements())),
         overshoot_(dual.overshoot()) {
     objective_ = dual.penalty();
     for (index_t k = 0; k < dual.size(); ++k) objective_ += dual.conjugate(k);
@@ -62,6 +68,10 @@ template <class Dual> class DualDescent {
     const optim::StopReason reason = make_passes();
     LinearOutcome outcome;
     outcome.set_bounds(primal_, gap_);
+    if (reason != optim::StopReason::converged) {
+      if (least_primal_ < primal_) dual_.restore();
+      outcome.set_bounds(least_primal_, least_primal_ + least_dual_);
+    }
     outcome.n_iter = n_iter();
     outcome.n_free = static_cast<index_t>(schedule_.active().size());
     outcome.seconds = time_.seconds();
@@ -95,9 +105,12 @@ template <class Dual> class DualDescent {
 
   optim::StopReason make_passes() {
     const index_t max_iter = options_.max_iter < 0 ? kDefaultPasses : options_.max_iter;
+    if (looks_.is_due(0)) look();
     while (schedule_.n_passes() < max_iter) {
+      save_best();
       const Pass seen = pass();
       if (time_.is_up()) return last_check(optim::StopReason::time_limit);
+      if (looks_.is_due(n_iter())) look();
       const bool is_lost = stagnation_.count(seen.decrease, objective_);
       if (is_lost || seen.gap <= overshoot_ * options_.tol * -objective_) {
         if (check()) return optim::StopReason::converged;
@@ -141,14 +154,39 @@ template <class Dual> class DualDescent {
     return seen;
   }
 
-  // Evaluates the objectives over all coordinates, and takes back shrunk ones that may have to
-  // move. Returns whether the gap is small enough.
+  // Of the objectives, where the best is not lost. The passes go on as if nothing had been.
+  void look() {
+    dual_.note_place();
+    dual_.settle();
+    evaluate();
+    save_best();
+    dual_.go_back();
+  }
+
+  void save_best() {
+    if (std::exchange(must_save_, false)) dual_.save();
+  }
+
+  // Evaluates the objectives, and takes back shrunk coordinates that may have to move. Returns
+  // whether the gap is small enough.
   bool check() {
+    save_best();
     dual_.settle();
     if (schedule_.n_passes() - summed_at_ >= kPassesPerSum) {
       dual_.sum_up();
       summed_at_ = schedule_.n_passes();
     }
+    objective_ = evaluate();
+    if (!std::isfinite(primal_) || !std::isfinite(gap_))
+      throw NumericError("the objective overflows");
+    schedule_.choose_anew();
+    for (index_t k = 0; k < dual_.size(); ++k) schedule_.choose(k, is_active_[k], must_move_[k]);
+    return gap_ <= options_.tol * primal_;
+  }
+
+  // The objectives over all coordinates. Returns that of the dual, but for what is lost in
+  // rounding.
+  double evaluate() {
     Share all;
     is_active_.resize(static_cast<std::size_t>(dual_.size()));
     must_move_.resize(is_active_.size());
@@ -158,18 +196,16 @@ template <class Dual> class DualDescent {
                    [&](index_t s, int thread) { shares[s] = check_share(rows, s, thread); });
     });
     for (const Share& share : shares) all.add(share);
-    schedule_.choose_anew();
-    for (index_t k = 0; k < dual_.size(); ++k) schedule_.choose(k, is_active_[k], must_move_[k]);
     const double penalty = dual_.penalty();
-    objective_ = penalty + all.conjugates;
     Bounds bounds{penalty + all.losses, all.gap};
     if constexpr (kImproves) dual_.improve(bounds);
     primal_ = bounds.primal;
     // No more than takes the bound down to 0, which is one for certain.
     gap_ = bounds.gap + std::min(dual_.rounding(), std::max(0.0, primal_ - bounds.gap));
-    if (!std::isfinite(primal_) || !std::isfinite(gap_))
-      throw NumericError("the objective overflows");
-    return gap_ <= options_.tol * primal_;
+    must_save_ = primal_ < least_primal_;
+    least_primal_ = std::min(least_primal_, primal_);
+    least_dual_ = std::min(least_dual_, gap_ - primal_);
+    return penalty + all.conjugates;
   }
 
   template <class Rows> Share check_share(const Rows& rows, index_t s, int thread) {
@@ -188,8 +224,16 @@ template <class Dual> class DualDescent {
     return share;
   }
 
+  // Where that is what a look has seen, it does not count for the primal objective: more passes
+  // would not see the w that is summed up here.
   optim::StopReason last_check(optim::StopReason reason) {
-    return check() ? optim::StopReason::converged : reason;
+    const double least = least_primal_;
+    if (check()) return optim::StopReason::converged;
+    if (reason == optim::StopReason::max_iter && looks_.is_due(n_iter())) {
+      least_primal_ = least;
+      primal_ = std::numeric_limits<double>::infinity();
+    }
+    return reason;
   }
 
   index_t n_iter() const { return options_.passes_before + schedule_.n_passes(); }
@@ -210,9 +254,13 @@ template <class Dual> class DualDescent {
   CoordinateSchedule schedule_;
   PassStagnation stagnation_;
   SlowPasses slow_;
+  Looks looks_;
   // As last evaluated; the (dual) objective is also kept up to date by the passes.
   double gap_ = 1.0, primal_ = 1.0, objective_ = 0.0;
   double overshoot_; // of what a pass meets of the gap
+  // As ever evaluated; the primal one may be of a point that is not saved yet.
+  double least_primal_ = std::numeric_limits<double>::infinity(), least_dual_ = least_primal_;
+  bool must_save_ = false;
   std::vector<char> is_active_, must_move_;
   double shrink_above_ = std::numeric_limits<double>::infinity();
   index_t summed_at_ = 0;

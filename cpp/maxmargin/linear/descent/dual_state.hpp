@@ -17,8 +17,7 @@ namespace maxmargin::linear {
 //   bias_weight = bias_scale sum_i beta_i
 //
 // so that the bias is, but for the offset, the weight of a feature that is bias_scale everywhere.
-struct DualState {
-  AnyRows rows;
+struct DualPoint {
   std::vector<DualCoordinate> coordinates; // of the samples with C_i > 0
   AlignedVector<double> w;
   double bias_scale = 0.0;
@@ -26,6 +25,12 @@ struct DualState {
   double offset = 0.0;
 
   double bias() const { return offset + bias_scale * bias_weight; }
+};
+
+// A point, and the rows of the samples.
+struct DualState : DualPoint {
+  AnyRows rows;
+
   // With the rows as they are, or with those of the type that they have.
   double residual(const DualCoordinate& c) const { return residual(rows, c); }
   template <class Rows> double residual(const Rows& typed, const DualCoordinate& c) const {

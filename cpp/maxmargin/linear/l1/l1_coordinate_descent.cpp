@@ -175,6 +175,7 @@ class FeatureDescent {
     if (bias_value_ != 0.0 && is_bias_free_) centre_bias();
     set_alpha();
     double steepest = 0.0;
+    bool is_zero = true; // every weight with a penalty
     n_active_ = features_.size();
     for (std::size_t t = 0; t < n_active_;) {
       const index_t j = features_[t];
@@ -182,6 +183,7 @@ class FeatureDescent {
       for_column(j, [&](std::size_t i, double x) { sum += beta_[i] * x; });
       const bool is_penalised = penalty(j) > 0.0;
       if (is_penalised) steepest = std::max(steepest, std::abs(sum));
+      is_zero = is_zero && (!is_penalised || w_[j] == 0.0);
       if (is_penalised && w_[j] == 0.0 && std::abs(sum) < 1.0 - shrink_below_)
         std::swap(features_[t], features_[--n_active_]);
       else
@@ -192,6 +194,12 @@ class FeatureDescent {
     primal_ = objective();
     dual_ = dual.objective;
     if (!std::isfinite(primal_ + dual_)) throw NumericError("the objective overflows");
+    if (primal_ < least_primal_) {
+      least_primal_ = primal_;
+      best_w_ = w_;
+    }
+    least_dual_ = std::min(least_dual_, dual_);
+    if (is_zero && steepest > kSteepestAtZero) return false;
     return primal_ + dual_ <= options_.tol * primal_;
   }
 
@@ -235,7 +243,13 @@ class FeatureDescent {
     return solution(check() ? optim::StopReason::converged : reason);
   }
 
-  LinearSolution solution(optim::StopReason reason) const {
+  // Where that is not the last, of the best that was checked.
+  LinearSolution solution(optim::StopReason reason) {
+    if (reason != optim::StopReason::converged) {
+      if (least_primal_ < primal_) w_ = best_w_;
+      primal_ = least_primal_;
+      dual_ = least_dual_;
+    }
     LinearSolution result;
     result.separator.w.assign(w_.begin(), w_.end() - 1);
     result.separator.b = bias_value_ * w_.back();
@@ -263,6 +277,8 @@ class FeatureDescent {
   std::size_t n_active_ = 0;
   double shrink_below_ = std::numeric_limits<double>::infinity();
   double primal_ = 1.0, dual_ = 0.0;
+  std::vector<double> best_w_;
+  double least_primal_ = std::numeric_limits<double>::infinity(), least_dual_ = least_primal_;
   index_t n_iter_ = 0;
 };
 

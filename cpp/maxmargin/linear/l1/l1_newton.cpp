@@ -98,6 +98,12 @@ class L1Newton : public SecondOrder {
     return certify_l1(problem_, intercept_, passes_, penalties_, weights_, losses_.beta());
   }
 
+  bool may_end() const override {
+    for (std::size_t k = 0; k < weights_.size(); ++k)
+      if (lambda_[k] > 0.0 && weights_[k] != 0.0) return true;
+    return steepest(lambda_, gradient_) <= kSteepestAtZero;
+  }
+
   index_t n_free() const override { return losses_.count(); }
 
   bool step() override {

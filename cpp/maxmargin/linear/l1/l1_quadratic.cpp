@@ -11,7 +11,10 @@ namespace maxmargin::linear {
 namespace {
 
 constexpr int kMostRounds = 1000;
-constexpr int kSweeps = 4; // before the steps on a face, which cost more than each of them
+// Sweeps before the steps on a face: at least so many, and as many as take about as long as one.
+constexpr index_t kSweeps = 4;
+constexpr index_t kSweepsOfStep = 4; // face^2 / n / this
+constexpr index_t kStepsPerRound = 16;
 // Keep dependent features from breaking the factorisation; the first that does is taken.
 constexpr double kRidges[] = {1e-13, 1e-11, 1e-9};
 
@@ -67,9 +70,17 @@ void L1Quadratic::minimise(std::vector<double>& v, std::span<const double> gradi
   };
   for (int round = 0; round < kMostRounds; ++round) {
     for (int k = 0; k < kSweeps; ++k) sweep();
-    if (is_solved()) break;
+    const index_t n_nonzero = std::ranges::count_if(v_, [](double x) { return x != 0.0; });
+    const index_t more = n_nonzero * n_nonzero / n_ / kSweepsOfStep;
+    bool solved = is_solved();
+    for (index_t k = kSweeps; k < more && !solved; ++k) {
+      sweep();
+      solved = is_solved();
+    }
+    if (solved) break;
     bool may_go_on = goes_on();
-    for (index_t k = 0; k < n_ && may_go_on && step_on_face(); ++k) may_go_on = goes_on();
+    for (index_t k = 0; k < kStepsPerRound && may_go_on && step_on_face(); ++k)
+      may_go_on = goes_on();
     if (!may_go_on) break;
   }
   for (index_t j = 0; j < n_; ++j)

@@ -11,6 +11,8 @@ namespace maxmargin::linear {
 // With at most this many features, and no fewer samples, a few steps with d x d matrices are
 // cheaper than many passes over the samples.
 inline constexpr index_t kFewFeatures = 512;
+// With more, d x d matrices are not made at all.
+inline constexpr index_t kMostFeatures = 2048;
 
 // The linear system of a Newton step of a linear machine,
 //

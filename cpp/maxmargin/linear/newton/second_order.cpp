@@ -13,14 +13,15 @@ SecondOrder::SecondOrder(const LinearProblem& problem, const LinearOptions& opti
       intercept_(InterceptFeature::of(problem.intercept_scaling)),
       passes_(problem.X, intercept_, options.threads, control, centring),
       weights_(static_cast<std::size_t>(passes_.n_weights()), 0.0),
-      max_iter_(options.max_iter < 0 ? default_steps : options.max_iter) {}
+      max_iter_(options.max_iter < 0 ? default_steps : options.max_iter),
+      looks_(options.is_capped, static_cast<double>(n_stored(problem.X))) {}
 
 optim::StopReason SecondOrder::approach(double tol, bool is_last) {
   for (;; ++n_iter_) {
     evaluate();
     if (!std::isfinite(objective_) || !std::isfinite(gap_))
       throw NumericError("the objective overflows");
-    if (gap_ <= tol * objective_) {
+    if (gap_ <= tol * objective_ && may_end()) {
       if (!is_last || is_proved()) return optim::StopReason::converged;
       renew();
     }
@@ -28,10 +29,16 @@ optim::StopReason SecondOrder::approach(double tol, bool is_last) {
       best_objective_ = objective;
       best_weights_ = weights_;
     }
+    if (looks_.is_due(n_iter_)) look();
     if (n_iter_ >= max_iter_) return optim::StopReason::max_iter;
     if (!goes_on()) return optim::StopReason::time_limit;
     if (!step()) return optim::StopReason::stalled;
   }
+}
+
+void SecondOrder::look() {
+  LinearSolution here = certificate();
+  seen_ = seen_ ? better_of(*std::move(seen_), std::move(here), options_.tol) : std::move(here);
 }
 
 bool SecondOrder::goes_on() {
@@ -58,10 +65,12 @@ LinearSolution SecondOrder::finish(optim::StopReason reason) {
   };
   if (reason != optim::StopReason::converged && (is_proved() || (is_better() && is_proved())))
     reason = optim::StopReason::converged;
+  proof_.stop_reason = reason;
+  if (reason != optim::StopReason::converged && seen_)
+    proof_ = better_of(*std::move(seen_), std::move(proof_), options_.tol);
   proof_.n_iter = n_iter_;
   proof_.n_free = n_free();
   proof_.seconds = time_.seconds();
-  proof_.stop_reason = reason;
   return std::move(proof_);
 }
 

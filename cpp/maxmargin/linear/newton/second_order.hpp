@@ -1,11 +1,13 @@
 #pragma once
 
 #include "maxmargin/base/control.hpp"
+#include "maxmargin/linear/attempts.hpp"
 #include "maxmargin/linear/linear_problem.hpp"
 #include "maxmargin/linear/newton/row_passes.hpp"
 #include "maxmargin/optim/time_limit.hpp"
 
 #include <limits>
+#include <optional>
 #include <vector>
 
 namespace maxmargin::linear {
@@ -34,6 +36,8 @@ class SecondOrder {
   virtual bool step() = 0;
   // The separator of the weights and the bounds that it proves.
   virtual LinearSolution certificate() = 0;
+  // Whether a gap small enough is all that is asked of the weights.
+  virtual bool may_end() const { return true; }
   // Of the problem itself; for progress and to choose the best weights.
   virtual Bounds bounds() const { return {objective_, gap_}; }
   virtual index_t n_free() const = 0;
@@ -58,12 +62,15 @@ class SecondOrder {
 
  private:
   bool is_proved();
+  void look();
 
   index_t max_iter_, n_iter_ = 0;
   // Of the least objective on the way, which steps may let rise again.
   std::vector<double> best_weights_;
   double best_objective_ = std::numeric_limits<double>::infinity();
   LinearSolution proof_;
+  Looks looks_;
+  std::optional<LinearSolution> seen_; // the best that was certified
 };
 
 } // namespace maxmargin::linear
