@@ -1,14 +1,165 @@
-"""A trained machine as the arrays that scikit-learn's estimators keep."""
+"""Trained models as scikit-learn's estimators keep them, and back.
+
+Imported only where scikit-learn is.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
+import sklearn.linear_model
+import sklearn.svm
 from scipy.sparse import csr_matrix
+from sklearn.utils._param_validation import (
+    InvalidParameterError,
+    validate_parameter_constraints,
+)
+from sklearn.utils.validation import check_is_fitted
 
-from maxmargin._input.sparse import CsrMatrix
+from maxmargin import _core, _input
+from maxmargin._estimator.base import BaseEstimator, commit
+from maxmargin._estimator.wording import shown
+from maxmargin._input.sparse import CsrMatrix, take_rows
+from maxmargin.kernels._parameter import KernelParams
+from maxmargin.svm._machine import KernelMachine, model_of
 from maxmargin.svm._model import TrainedMachine
+
+_FEATURES = ("n_features_in_", "feature_names_in_")
+_OF_LINEAR = ("coef_", "intercept_", "n_iter_", "classes_", *_FEATURES)
+
+
+def as_sklearn(estimator: Any) -> Any:
+    """Return scikit-learn's fitted estimator for one of maxmargin's.
+
+    Raises
+    ------
+    NotFittedError
+        If it is not fitted.
+    ValueError
+        If scikit-learn has no such class or no such kernel.
+    """
+    estimator._check_fitted()
+    theirs = _counterpart(type(estimator))
+    is_kernel_machine = isinstance(estimator, KernelMachine)
+    params = {name: getattr(estimator, name) for name in _shared_names(estimator, theirs)}
+    if hasattr(estimator, "C_") and "C" in params:  # chosen by cross-validation
+        params["C"] = estimator.C_
+    found = _machine_state(estimator, params) if is_kernel_machine else _linear_state(estimator)
+    made = theirs(**{name: value for name, value in params.items() if _takes(theirs, name, value)})
+    vars(made).update(found)
+    return made
+
+
+def from_sklearn(cls: type[Any], model: Any) -> Any:
+    """Return a fitted estimator of a class of maxmargin's for scikit-learn's `model`.
+
+    Raises
+    ------
+    NotFittedError
+        If it is not fitted.
+    ValueError
+        If it is not of scikit-learn's class of that name, or not a model of that class.
+    """
+    theirs = _counterpart(cls)
+    if not isinstance(model, theirs):
+        raise ValueError(
+            f"{cls.__name__}.from_sklearn takes a {theirs.__module__.partition('.')[0]} "
+            f"{theirs.__name__}, got {shown(model)}"
+        )
+    check_is_fitted(model)
+    made = cls()
+    for name in _shared_names(made, theirs):
+        if (value := getattr(model, name)) != "deprecated":
+            setattr(made, name, value)
+    commit(made, _trained(made, model))
+    return made
+
+
+def _counterpart(cls: type[Any]) -> type[Any]:
+    """Return scikit-learn's class of the name of a class of maxmargin's, or of its base."""
+    for base in cls.__mro__:
+        if base.__module__.startswith("maxmargin."):
+            for module in (sklearn.svm, sklearn.linear_model):
+                if base.__name__ in module.__all__:
+                    theirs: type[Any] = getattr(module, base.__name__)
+                    return theirs
+    raise ValueError(f"scikit-learn has no counterpart of {cls.__name__}")
+
+
+def _shared_names(ours: BaseEstimator, theirs: type[Any]) -> list[str]:
+    return [name for name in theirs._get_param_names() if name in ours._get_param_names()]
+
+
+def _takes(theirs: type[Any], name: str, value: Any) -> bool:
+    """Return whether scikit-learn's class allows the value of a parameter."""
+    constraints = {name: theirs._parameter_constraints[name]}
+    try:
+        validate_parameter_constraints(constraints, {name: value}, theirs.__name__)
+    except InvalidParameterError:
+        return False
+    return True
+
+
+def _linear_state(estimator: Any) -> dict[str, Any]:
+    found = {name: getattr(estimator, name) for name in _OF_LINEAR if hasattr(estimator, name)}
+    if hasattr(found["coef_"], "toarray"):
+        found["coef_"] = found["coef_"].toarray()
+    for name in ("coef_", "intercept_"):
+        found[name] = np.atleast_1d(np.array(found[name], np.float64))
+        if hasattr(estimator, "partial_fit"):  # which goes on from here, not from before an average
+            for kind in ("standard", "average"):
+                found[f"_{kind}_{name[:-1]}"] = found[name].copy()
+            found["t_"] = 1.0
+    return found
+
+
+def _machine_state(estimator: KernelMachine, params: dict[str, Any]) -> dict[str, Any]:
+    """Return the attributes; parameters that stand for a kernel of maxmargin's are changed."""
+    model = model_of(estimator)
+    kernel = model.kernel
+    if kernel.type not in (*_core.LIBSVM_KERNELS, "callable"):
+        raise ValueError(f"scikit-learn has no counterpart of kernel={shown(estimator.kernel)}")
+    if not isinstance(estimator.kernel, str) and kernel.type != "callable":
+        params.update(zip(("kernel", "gamma", "coef0", "degree"), kernel, strict=False))
+    if "probability" in params:
+        params["probability"] = model.core.sigmoids.size > 0
+    found = machine_arrays(model)
+    is_sparse = isinstance(model.support_vectors, CsrMatrix) and kernel.type != "callable"
+    if is_sparse:
+        coef = found["_dual_coef_"]  # zeros are stored as well
+        ends = np.arange(len(coef) + 1) * coef.shape[1]
+        places = np.tile(np.arange(coef.shape[1]), len(coef))
+        found["_dual_coef_"] = csr_matrix((coef.ravel(), places, ends), shape=coef.shape)
+    if kernel.type == "callable":  # of the support vectors in place of all samples
+        vectors: Any = model.support_vectors
+        vectors = vectors.to_scipy() if isinstance(vectors, CsrMatrix) else vectors
+        found["_BaseLibSVM__Xfit"] = vectors
+        found["support_"] = np.arange(model.n_support_vectors, dtype=np.int32)
+    shape = model.shape_fit or (model.n_features, model.n_features)
+    sign = -1.0 if model.is_binary else 1.0
+    found.update(
+        dual_coef_=sign * found["_dual_coef_"],
+        intercept_=sign * found["_intercept_"],
+        n_iter_=found["_num_iter"],
+        shape_fit_=(model.n_support_vectors, *shape[1:]) if kernel.type == "callable" else shape,
+        fit_status_=0,
+        n_features_in_=model.n_features,
+        _sparse=is_sparse,
+        _gamma=0.0 if kernel.is_given else kernel.gamma,
+        _effective_probability=model.core.sigmoids.size > 0,
+    )
+    if model.classes is None:
+        found["n_iter_"] = int(found["_num_iter"][0])
+    else:
+        weight = np.ones(len(model.classes)) if model.class_weight is None else model.class_weight
+        found.update(classes_=model.classes, class_weight_=weight)
+    if model.core.type == "one_class":
+        found["offset_"] = -found["intercept_"]
+    if model.feature_names is not None:
+        found["feature_names_in_"] = model.feature_names
+    return found
 
 
 def machine_arrays(model: TrainedMachine) -> dict[str, Any]:
@@ -43,3 +194,62 @@ def machine_arrays(model: TrainedMachine) -> dict[str, Any]:
         "_probB": sigmoids[1].copy(),
         "_num_iter": n_iter.astype(np.int32),
     }
+
+
+def _trained(ours: KernelMachine, model: Any) -> TrainedMachine:
+    owner = type(ours).__name__
+    names = ("_n_support", "_intercept_", "_probA", "_probB", "support_")
+    arrays = {name: getattr(model, name) for name in names}
+    coef, vectors = model._dual_coef_, model.support_vectors_
+    arrays["_dual_coef_"] = coef.toarray() if hasattr(coef, "toarray") else coef
+    numbers = (float(model.coef0), int(model.degree))
+    if callable(model.kernel):
+        samples = _input.check_matrix(model._BaseLibSVM__Xfit, owner)
+        given = take_rows(samples, model.support_.astype(np.int64))
+        count = len(model.support_)
+        arrays["support_"] = np.arange(count)
+        kernel = KernelParams("precomputed")
+        trained = machine_of(ours._svm_type, kernel, np.empty(0), count, arrays)
+        kernel = KernelParams("callable", function=model.kernel)
+        changes: dict[str, Any] = {"vectors": given, "n_features": samples.shape[1]}
+    else:
+        kernel, changes = KernelParams(model.kernel, float(model._gamma), *numbers), {}
+        if not kernel.is_given:
+            vectors = _input.check_matrix(vectors, owner)
+        trained = machine_of(ours._svm_type, kernel, vectors, model.n_features_in_, arrays)
+    return dataclasses.replace(
+        trained,
+        kernel=kernel,
+        classes=getattr(model, "classes_", None),
+        class_weight=getattr(model, "class_weight_", None) if trained.classes is not None else None,
+        feature_names=getattr(model, "feature_names_in_", None),
+        shape_fit=tuple(model.shape_fit_),
+        **changes,
+    )
+
+
+def machine_of(
+    formulation: str, kernel: KernelParams, vectors: Any, n_features: int, arrays: dict[str, Any]
+) -> TrainedMachine:
+    """Return the model of arrays under the names, and in the signs, of scikit-learn's.
+
+    Of several classes with most votes the first wins.
+    """
+    n_classes = len(arrays["_n_support"]) if formulation in ("c_svc", "nu_svc") else 0
+    parts: dict[str, Any] = {}
+    if n_classes > 0:
+        parts["n_support"] = arrays["_n_support"].astype(np.int64)
+        parts["vote_order"] = np.arange(n_classes, dtype=np.int64)
+        parts["sigmoids"] = np.concatenate([arrays["_probA"], arrays["_probB"]])
+    if "support_" in arrays:
+        parts["support"] = arrays["support_"].astype(np.int64)
+    if kernel.is_given:  # the numbers of the columns that hold their values
+        vectors = arrays["support_"][:, np.newaxis] + 1.0
+    coef = arrays["_dual_coef_"].reshape(max(1, n_classes - 1), -1)
+    core = _core.KernelModel(
+        *(formulation, kernel.to_core(vectors), n_features, vectors),
+        *(coef, -arrays["_intercept_"]),
+        **parts,
+    )
+    classes = np.arange(n_classes) if n_classes > 0 else None
+    return TrainedMachine(core, kernel, n_features, classes=classes)

@@ -91,6 +91,7 @@ def run_patched(folder, *arguments, check=True):
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_script_is_run_with_arguments_of_its_own(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(
@@ -125,6 +126,7 @@ def test_a_script_is_run_with_arguments_of_its_own(tmp_path):
     assert run_patched(tmp_path, "-m", "package").stdout == "sklearn.svm._classes\n"
 
 
+@pytest.mark.slow
 def test_processes_that_a_script_starts_are_patched(tmp_path):
     """By the spawn method, by joblib's loky, and by hand, under a sitecustomize of the user's."""
     (tmp_path / "site").mkdir()
@@ -287,6 +289,7 @@ def test_models_of_estimators_are_not_kept_without_them(patched):
     assert len(_kernel_machines._packed) == before
 
 
+@pytest.mark.slow
 def test_a_pickle_loads_without_this_library(tmp_path, patched):
     models = [clone(learner).fit(X, y) for learner in LEARNERS]
     expected = [model.predict(X) for model in models]

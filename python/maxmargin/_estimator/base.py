@@ -125,6 +125,23 @@ class BaseEstimator:
         ]
         return f"{type(self).__name__}({', '.join(shown)})"
 
+    def as_sklearn(self) -> Any:
+        """Return scikit-learn's fitted estimator of this name, which predicts the same.
+
+        For what goes by scikit-learn's types, such as exporters. Parameters that it lacks, or does
+        not take, are left at its defaults.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            If scikit-learn has no such class or no such kernel.
+        """
+        from maxmargin._interchange import as_sklearn
+
+        return as_sklearn(self)
+
     def __dir__(self) -> list[str]:
         """Return the names of attributes: before `fit`, without those that it is to find."""
         names = [*super().__dir__()]

@@ -13,8 +13,7 @@ from sklearn.svm import _libsvm, _libsvm_sparse
 import maxmargin
 from maxmargin import _core, _input
 from maxmargin._input.examples import EMPTY
-from maxmargin._input.sparse import Matrix
-from maxmargin._interchange import machine_arrays
+from maxmargin._interchange import machine_arrays, machine_of
 from maxmargin.kernels._parameter import KernelParams
 from maxmargin.patch._stand_ins import StandIn
 from maxmargin.svm._machine import model_of
@@ -83,8 +82,11 @@ def _name_of_kernel(given: dict[str, Any]) -> str:
 _packed: dict[int, tuple[TrainedMachine, tuple[Any, ...], list[NDArray[Any]], Any]] = {}
 
 _NUMBERS = ("svm_type", "kernel", "degree", "gamma", "coef0")
-_SMALL = ("sv_coef", "intercept", "n_support", "probA", "probB", "support")
-_ARRAYS = (*_SMALL, "sv_data", "sv_indices", "sv_indptr", "vectors")
+# Of scikit-learn's attributes, the arguments that they are given as.
+_NAMES = {"sv_coef": "_dual_coef_", "intercept": "_intercept_", "n_support": "_n_support"} | {
+    **{"probA": "_probA", "probB": "_probB", "support": "support_"},
+}
+_ARRAYS = (*_NAMES, "sv_data", "sv_indices", "sv_indptr", "vectors")
 
 
 def _machine_of(given: dict[str, Any], width: int) -> TrainedMachine:
@@ -107,26 +109,13 @@ def _machine_of(given: dict[str, Any], width: int) -> TrainedMachine:
 
 
 def _made_of(given: dict[str, Any], width: int) -> TrainedMachine:
-    number, kernel = given["svm_type"], _name_of_kernel(given)
-    params = KernelParams(kernel, given["gamma"], given["coef0"], given["degree"])
-    if kernel == "precomputed":  # the numbers of the columns that hold their values
-        vectors: Matrix = given["support"][:, np.newaxis] + 1.0
-    elif "vectors" in given:
-        vectors = given["vectors"]
-    else:
+    number = given["svm_type"]
+    kernel = KernelParams(_name_of_kernel(given), given["gamma"], given["coef0"], given["degree"])
+    vectors = given.get("vectors")
+    if vectors is None:
         vectors = _input.check_matrix(_csr(given, "sv_", width), _OWNERS[number])
-    n_classes = len(given["n_support"]) if number < 2 else 0
-    parts: dict[str, Any] = {}
-    if n_classes > 0:
-        parts["n_support"] = given["n_support"].astype(np.int64)
-        parts["vote_order"] = np.arange(n_classes, dtype=np.int64)
-        parts["sigmoids"] = np.concatenate([given["probA"], given["probB"]])
-    if "support" in given:
-        parts["support"] = given["support"].astype(np.int64)
-    coef = given["sv_coef"].reshape(max(1, n_classes - 1), -1)
-    kind = (_FORMULATIONS[number], params.to_core(vectors), width)
-    core = _core.KernelModel(*kind, vectors, coef, -given["intercept"], **parts)
-    return TrainedMachine(core, params, width, classes=np.arange(n_classes) if n_classes else None)
+    arrays = {theirs: given[name] for name, theirs in _NAMES.items() if name in given}
+    return machine_of(_FORMULATIONS[number], kernel, vectors, width, arrays)
 
 
 def _values(**given: Any) -> tuple[TrainedMachine, NDArray[np.float64]]:
