@@ -73,7 +73,9 @@ def from_sklearn(cls: type[Any], model: Any) -> Any:
     for name in _shared_names(made, theirs):
         if (value := getattr(model, name)) != "deprecated":
             setattr(made, name, value)
-    commit(made, _trained(made, model))
+    trained = _trained(made, model)
+    trained.check()
+    commit(made, trained)
     return made
 
 

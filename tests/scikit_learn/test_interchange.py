@@ -198,3 +198,10 @@ def test_what_cannot_be_converted_is_refused():
         SVC.from_sklearn(sklearn.svm.NuSVC())
     with pytest.raises(sklearn.exceptions.NotFittedError, match="SVC instance is not fitted"):
         SVC.from_sklearn(sklearn.svm.SVC())
+
+
+def test_a_model_whose_parts_do_not_fit_together_is_refused():
+    theirs = sklearn.svm.SVC().fit([[0.0], [1.0], [2.0]], [0, 1, 2])
+    theirs.classes_ = np.array([3, 1, 2])
+    with pytest.raises(ValueError, match="classes_ does not fit the rest of the model"):
+        SVC.from_sklearn(theirs)
