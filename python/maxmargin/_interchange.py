@@ -125,8 +125,8 @@ def _machine_state(estimator: KernelMachine, params: dict[str, Any]) -> dict[str
         raise ValueError(f"scikit-learn has no counterpart of kernel={shown(estimator.kernel)}")
     if not isinstance(estimator.kernel, str) and kernel.type != "callable":
         params.update(zip(("kernel", "gamma", "coef0", "degree"), kernel, strict=False))
-    if "probability" in params:
-        params["probability"] = model.core.sigmoids.size > 0
+    if params.pop("probability", False) or model.core.sigmoids.size > 0:
+        params["probability"] = True
     found = machine_arrays(model)
     is_sparse = isinstance(model.support_vectors, CsrMatrix) and kernel.type != "callable"
     if is_sparse:
