@@ -20,7 +20,6 @@ LISTED = {
     "svm.tests.test_svm::test_svc_clone_with_callable_kernel": BY_TOL,
     "svm.tests.test_svm::test_linear_svm_convergence_warnings": "one pass is enough, no warning",
     "svm.tests.test_svm::test_svm_with_infinite_C": "SVR: C=inf falls through, C=1e10 does not",
-    "svm.tests.test_bounds::test_l1_min_c": "all weights are 0 up to the default tol",
 }
 SUITES = {
     "svm": ["svm", "linear_model.tests.test_perceptron"],
