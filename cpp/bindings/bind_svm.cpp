@@ -159,18 +159,16 @@ py::array_t<double> kernel_values(const py::object& A, const py::object& B,
   return values;
 }
 
-double rounding_error(const py::object& X, const Array<index_t>& rows, const Array<double>& coef,
-                      const KernelParams& kernel, bool sums_to_zero, double total, double tol) {
+double rounding_error(const py::object& X, const Array<double>& coef, const KernelParams& kernel,
+                      bool sums_to_zero, double total, double tol) {
   const MatrixView view = matrix_view(X);
-  const std::span<const index_t> numbers = span_of(rows);
-  const auto is_row = [&](index_t r) { return 0 <= r && r < n_rows(view); };
-  require(rows.size() == coef.size() && std::ranges::all_of(numbers, is_row),
-          "rows must be rows of X, and coef have one element for each of them");
+  require(coef.size() == n_rows(view), "coef must have one element for every row of X");
   Control control(python_hook(py::none()));
+  const std::span<const double> numbers = span_of(coef);
   const WithoutGil nogil;
   const PackingPlan plan(view, kernel, sums_to_zero);
   return ExactSums(plan, identity_order(n_rows(view)), 1, control)
-      .rounding_error(numbers, span_of(coef), total, tol);
+      .rounding_error(numbers, total, tol);
 }
 
 std::unique_ptr<Decision> make_decision(const py::object& support_vectors,
@@ -215,10 +213,10 @@ void bind_svm(py::module_& m) {
         "The values of all rows of A, of which these are the factors, with all rows of B, whose "
         "factors the kernel has, in float64.");
 
-  m.def("rounding_error", &rounding_error, py::arg("X"), py::arg("rows"), py::arg("coef"),
-        py::arg("kernel"), py::arg("sums_to_zero"), py::arg("total"), py::arg("tol"),
+  m.def("rounding_error", &rounding_error, py::arg("X"), py::arg("coef"), py::arg("kernel"),
+        py::arg("sums_to_zero"), py::arg("total"), py::arg("tol"),
         "By how much rounding may move the difference of two sums of coef times kernel values with "
-        "these rows of X; kernel/exact_sums.hpp.");
+        "the rows of X; kernel/exact_sums.hpp.");
 
   py::class_<TrainingOptions>(m, "TrainingOptions", "How a machine is trained; svm/machine.hpp.")
       .def(py::init(&training_options), py::kw_only(), py::arg("tol") = 1e-3,

@@ -37,7 +37,6 @@ def kernel_values(
 ) -> NDArray[np.float64]: ...
 def rounding_error(
     X: Any,
-    rows: NDArray[np.int64],
     coef: NDArray[np.float64],
     kernel: KernelParams,
     sums_to_zero: bool,

@@ -19,6 +19,13 @@ constexpr std::size_t kRows = 4096;
 constexpr std::size_t kProbes = 8; // samples at which rounding is estimated
 constexpr double kRounding = std::numeric_limits<double>::epsilon();
 
+// Some of n places, spread over all.
+std::vector<std::size_t> probes(std::size_t n) {
+  std::vector<std::size_t> places(std::min(kProbes, n));
+  for (std::size_t k = 0; k < places.size(); ++k) places[k] = k * n / places.size();
+  return places;
+}
+
 } // namespace
 
 ExactSums::Terms ExactSums::terms_of(std::span<const index_t> rows,
@@ -64,41 +71,51 @@ std::vector<double> ExactSums::evaluate(std::span<const index_t> targets,
   return sums;
 }
 
+double ExactSums::rounding_error(std::span<const double> coef, double total, double tol) {
+  std::vector<index_t> rows;
+  std::vector<double> sizes;
+  double magnitude = 0.0;
+  for (const double c : coef) magnitude += std::abs(c);
+  const double n_terms = static_cast<double>(std::ssize(coef) - std::ranges::count(coef, 0.0));
+  const double growth = kRounding * std::max(1.0, 0.25 * std::sqrt(n_terms));
+  const ValueBound any = plan_.largest_value_bound();
+  double error = 2.0 * magnitude * (any.error + growth * any.value);
+  if (!(error <= tol) && magnitude > 0.0) {
+    for (std::size_t i = 0; i < coef.size(); ++i) {
+      if (coef[i] == 0.0) continue;
+      rows.push_back(static_cast<index_t>(i));
+      sizes.push_back(std::abs(coef[i]));
+    }
+    error = 2.0 * rounding_of_values(rows, sizes, growth);
+  }
+  const double lost = std::abs(compensated_sum(coef) - total);
+  // Times m.(x - m) of the centre m.
+  const double square = plan_.square_of_centre();
+  if (square > 0.0) error += lost * std::sqrt(square * any.value);
+  return lost > kRounding * magnitude ? error + lost * value_scale(coef) : error;
+}
+
 // Errors of the values add up like a random walk of steps t_j, to no more than the root of max t times
 // sum t; those of adding up are in proportion to the partial sums, and grow like a random walk too.
-double ExactSums::rounding_of_sums(std::span<const index_t> variables, std::span<const double> coef,
-                                   double enough) {
-  const double growth =
-      kRounding * std::max(1.0, 0.25 * std::sqrt(static_cast<double>(variables.size())));
-  std::vector<double> sizes;
-  for (const double c : coef) sizes.push_back(std::abs(c));
-  const ValueBound any = plan_.largest_value_bound();
-  const double loose =
-      std::accumulate(sizes.begin(), sizes.end(), 0.0) * (any.error + growth * any.value);
-  if (loose <= enough) return loose;
-
+double ExactSums::rounding_of_values(std::span<const index_t> rows, std::span<const double> sizes,
+                                     double growth) {
   std::vector<ValueBound> own;
-  for (const index_t v : variables)
-    own.push_back(plan_.value_bound(sample_of_[v % std::ssize(sample_of_)]));
   std::vector<double> steps;
-  for (std::size_t r = 0; r < own.size(); ++r) steps.push_back(sizes[r] * own[r].error);
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    own.push_back(plan_.value_bound(sample_of_[rows[r]]));
+    steps.push_back(sizes[r] * own[r].error);
+  }
   if (is_translation_invariant(plan_.kernel)) {
     // Values of samples that are far from each other are 0, and so are their errors; that of a
     // sample with itself has none.
-    std::vector<index_t> probes;
-    std::vector<std::size_t> places;
-    const std::size_t n_probes = std::min(kProbes, own.size());
-    for (std::size_t k = 0; k < n_probes; ++k) {
-      places.push_back(k * own.size() / n_probes);
-      probes.push_back(variables[places[k]]);
-    }
-    const std::vector<double> errors = evaluate(probes, variables, steps);
-    const std::vector<double> sums = evaluate(probes, variables, sizes);
     const double longest = *std::ranges::max_element(steps);
     double error = 0.0;
-    for (std::size_t k = 0; k < n_probes; ++k) {
-      const double others = errors[k] - steps[places[k]] * own[places[k]].value;
-      error = std::max(error, std::sqrt(longest * std::max(0.0, others)) + growth * sums[k]);
+    for (const std::size_t place : probes(rows.size())) {
+      const index_t row[] = {rows[place]};
+      const double all = evaluate(row, rows, steps).front();
+      const double others = std::max(0.0, all - steps[place] * own[place].value);
+      error = std::max(error,
+                       std::sqrt(longest * others) + growth * evaluate(row, rows, sizes).front());
     }
     return error;
   }
@@ -118,23 +135,17 @@ double ExactSums::rounding_of_sums(std::span<const index_t> variables, std::span
   return std::sqrt(longest) * std::sqrt(sum_of_steps) + growth * sum;
 }
 
-double ExactSums::rounding_error(std::span<const index_t> variables, std::span<const double> coef,
-                                 double total, double tol) {
-  if (variables.empty()) return 0.0;
-  double magnitude = 0.0, largest = 0.0;
-  for (const double c : coef) magnitude += std::abs(c);
-  const double lost = std::abs(compensated_sum(coef) - total);
-  // Times m.(x - m) of the centre m.
-  const double of_centre = std::sqrt(plan_.square_of_centre() * plan_.largest_value_bound().value);
-  const double error = 2.0 * rounding_of_sums(variables, coef, 0.5 * tol) +
-                       (of_centre > 0.0 ? lost * of_centre : 0.0);
-  if (lost <= kRounding * magnitude) return error;
-  const double one[] = {1.0};
-  for (std::size_t k = 0; k < std::min(kProbes, variables.size()); ++k) {
-    const index_t row[] = {variables[k * variables.size() / std::min(kProbes, variables.size())]};
+double ExactSums::value_scale(std::span<const double> coef) {
+  std::vector<index_t> rows;
+  for (std::size_t i = 0; i < coef.size(); ++i)
+    if (coef[i] != 0.0) rows.push_back(static_cast<index_t>(i));
+  double largest = 0.0;
+  for (const std::size_t place : probes(rows.size())) {
+    const index_t row[] = {rows[place]};
+    const double one[] = {1.0};
     largest = std::max(largest, std::abs(evaluate(row, row, one).front()));
   }
-  return error + lost * largest;
+  return largest;
 }
 
 std::vector<index_t> ExactSums::samples(std::span<const index_t> columns) const {

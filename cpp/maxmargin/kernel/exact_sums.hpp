@@ -23,12 +23,17 @@ class ExactSums {
   std::vector<double> evaluate(std::span<const index_t> targets, std::span<const index_t> variables,
                                std::span<const double> coef);
 
+  // The coefficients here are by column.
+
   // By about how much rounding may move the difference of two such sums at the most; a looser bound
   // where that is less than `tol`. Where the coefficients, a `total` of which would be exact, have
   // another sum by more than their own rounding, so much of the largest value counts as well: values
   // of centred samples differ by numbers that the exact sum multiplies by 0.
-  double rounding_error(std::span<const index_t> variables, std::span<const double> coef,
-                        double total, double tol);
+  double rounding_error(std::span<const double> coef, double total, double tol);
+
+  // The largest value of some samples that have a coefficient with themselves: what rounding errors
+  // of the sums are in proportion to.
+  double value_scale(std::span<const double> coef);
 
   // So far, by all calls.
   index_t values_computed() const { return values_computed_; }
@@ -38,8 +43,8 @@ class ExactSums {
     std::vector<index_t> rows; // columns
     std::vector<double> coef;
   };
-  double rounding_of_sums(std::span<const index_t> variables, std::span<const double> coef,
-                          double enough);
+  double rounding_of_values(std::span<const index_t> rows, std::span<const double> sizes,
+                            double growth);
   Terms terms_of(std::span<const index_t> variables, std::span<const double> coef) const;
   std::vector<index_t> samples(std::span<const index_t> columns) const;
 

@@ -24,8 +24,6 @@ constexpr double kRounding = std::numeric_limits<double>::epsilon();
 constexpr double kLargestError = 5e-4;
 constexpr index_t kUsualSupport = 1000;
 
-constexpr std::size_t kScaleSamples = 8; // of the diagonal
-
 template <Real T> AlignedBuffer<T>& of_type(KernelOptions::Memory& memory) {
   if constexpr (std::is_same_v<T, float>)
     return memory.float32;
@@ -92,7 +90,8 @@ template <Real T> void DualFit::count_work(const KernelMatrix<T>& matrix) {
 }
 
 double DualFit::coefficient(index_t variable) const {
-  const double beta = beta_[variable % formulation_.n_columns()];
+  const index_t n = formulation_.n_columns();
+  const double beta = beta_[variable < n ? variable : variable - n];
   return beta * formulation_.sign_of(variable) > 0.0 ? beta : 0.0;
 }
 
@@ -180,14 +179,7 @@ void DualFit::count_support() {
 
 // Where the rounding of sums exceeds the tolerance, it counts as a violation, and in both objectives.
 void DualFit::count_rounding(const Objectives& objectives) {
-  std::vector<index_t> rows;
-  std::vector<double> coef;
-  for (std::size_t i = 0; i < beta_.size(); ++i) {
-    if (beta_[i] == 0.0) continue;
-    rows.push_back(static_cast<index_t>(i));
-    coef.push_back(beta_[i]);
-  }
-  const double moved = exact_.rounding_error(rows, coef, sum_, options_.tol);
+  const double moved = exact_.rounding_error(beta_, sum_, options_.tol);
   if (moved > options_.tol) {
     certificate_.kkt_violation += moved;
     double& dual = certificate_.dual_objective;
@@ -200,21 +192,6 @@ void DualFit::count_rounding(const Objectives& objectives) {
   const bool is_below = certificate_.kkt_violation < options_.tol;
   if (!is_below && certificate_.stop_reason == optim::StopReason::converged)
     certificate_.stop_reason = optim::StopReason::stalled;
-}
-
-double DualFit::value_scale() {
-  std::vector<index_t> support;
-  for (std::size_t i = 0; i < solution_.beta.size(); ++i)
-    if (solution_.beta[i] != 0.0) support.push_back(static_cast<index_t>(i));
-  const std::size_t n = std::min(kScaleSamples, support.size());
-  double largest = 0.0;
-  for (std::size_t k = 0; k < n; ++k) {
-    const index_t row[] = {support[k * support.size() / n]};
-    const double one[] = {1.0};
-    const double ridge = problem_.ridge.empty() ? 0.0 : problem_.ridge[row[0]];
-    largest = std::max(largest, std::abs(exact_.evaluate(row, row, one).front() + ridge));
-  }
-  return largest;
 }
 
 // Errors of the kernel values add up like a random walk, in K beta and again in the sums over it,

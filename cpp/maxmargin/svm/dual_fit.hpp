@@ -44,9 +44,7 @@ class DualFit {
   Offset offset() const;
   Objectives objectives_at(const Offset& offset) const;
 
-  // The largest kernel value, from the diagonal at some support vectors: what rounding errors of
-  // the gradient are in proportion to.
-  double value_scale();
+  double value_scale() { return exact_.value_scale(beta_); }
 
   // The certificate, with the objectives that `evaluate` finds at this fit. It may be called twice:
   // where the rounding of float32 values could show in its result, exact gradients are put in place

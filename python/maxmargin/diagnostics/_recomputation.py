@@ -187,10 +187,8 @@ class _Problem(NamedTuple):
         samples, beta = take_rows(self.matrix, used), self.beta[used]
         if self.kernel.is_given:
             samples = np.diag([kernel_block(self.kernel, x, x)[0, 0] for x in _each(samples)])
-        core, rows = self.kernel.to_core(samples), np.flatnonzero(beta)
-        return _core.rounding_error(
-            samples, rows, beta[rows], core, self.total == 0.0, self.total, self.tol
-        )
+        core = self.kernel.to_core(samples)
+        return _core.rounding_error(samples, beta, core, self.total == 0.0, self.total, self.tol)
 
 
 def _each(samples: Matrix) -> Iterator[Matrix]:
