@@ -6,7 +6,6 @@
 #include "maxmargin/data/packed/packed_csr.hpp"
 #include "maxmargin/data/packed/packed_dense.hpp"
 #include "maxmargin/dual/inner_smo.hpp"
-#include "maxmargin/kernel/kernel_function.hpp"
 #include "maxmargin/kernel/kernel_matrix.hpp"
 #include "maxmargin/kernel/packed_samples.hpp"
 #include "maxmargin/kernel/row_cache.hpp"
@@ -35,10 +34,11 @@ template <Real T>
 py::tuple dense_block(const simd::KernelTable& target, const MatrixView& A, const MatrixView& B,
                       const KernelParams& kernel, std::span<const double> factors, int repeat) {
   const simd::RealTable<T>& table = simd::real_table<T>(target);
-  const Scaling scaling = scaling_of(B, is_translation_invariant(kernel));
-  const simd::Pairing pairing = pairing_of(kernel);
-  const PackedDense<T> queries(A, identity_order(n_rows(A)), scaling, pairing, table, 1);
-  const PackedDense<T> columns(B, identity_order(n_rows(B)), scaling, pairing, table, 1);
+  const Packing packing(B, kernel, 1.0, is_translation_invariant(kernel), 1);
+  const simd::Epilogue<T> epilogue = packing.epilogue<T>(kernel);
+  const simd::Pairing pairing = epilogue.of_exponentials;
+  const PackedDense<T> queries(A, identity_order(n_rows(A)), packing.scaling, pairing, table, 1);
+  const PackedDense<T> columns(B, identity_order(n_rows(B)), packing.scaling, pairing, table, 1);
   const std::vector<const T*> panels = columns.panels();
   DenseQueries<T> gathered;
   gathered.gather(queries.panels(), n_cols(A), identity_order(n_rows(A)), table.tile_rows);
@@ -48,7 +48,6 @@ py::tuple dense_block(const simd::KernelTable& target, const MatrixView& A, cons
   for (index_t r = 0; r < n_rows(A); ++r) out.push_back(values.data() + r * stride);
   simd::DenseBlock<T> block;
   gathered.describe(0, n_rows(A), panels, block);
-  const simd::Epilogue<T> epilogue = epilogue_of<T>(kernel, scaling);
   block.epilogue = &epilogue;
   const SampleFactors<T> query_factors(factors, n_factors(kernel), n_rows(A),
                                        identity_order(n_rows(A)));
@@ -70,13 +69,15 @@ py::tuple sparse_block(const simd::KernelTable& target, const MatrixView& A, con
                        const KernelParams& kernel, std::span<const double> factors, int repeat,
                        const std::vector<double>& coef) {
   const simd::RealTable<T>& table = simd::real_table<T>(target);
-  const Scaling scaling = scaling_of(B, false);
+  const Packing packing(B, kernel, 0.0, false, 1);
   std::vector<index_t> rows = identity_order(n_rows(B));
   rows.resize(static_cast<std::size_t>(round_up(n_rows(B), kLane<T>)), n_rows(B) - 1);
-  const FeatureOrder order(B);
-  const simd::Pairing pairing = pairing_of(kernel);
-  const PackedCsr<T> queries(A, identity_order(n_rows(A)), scaling, pairing, order, table, 1);
-  const PackedCsr<T> columns(B, identity_order(n_rows(B)), scaling, pairing, order, table, 1);
+  const simd::Epilogue<T> epilogue = packing.epilogue<T>(kernel);
+  const auto pack = [&](const MatrixView& X) {
+    return PackedCsr<T>(X, identity_order(n_rows(X)), packing.scaling, epilogue.pairing,
+                        packing.order, table, 1);
+  };
+  const PackedCsr<T> queries = pack(A), columns = pack(B);
   const index_t width = static_cast<index_t>(rows.size());
   std::vector<T> values(static_cast<std::size_t>(n_rows(A) * width));
   std::vector<double> sums(static_cast<std::size_t>(width), 0.0);
@@ -85,14 +86,13 @@ py::tuple sparse_block(const simd::KernelTable& target, const MatrixView& A, con
   index.build(columns, rows);
   const SampleFactors<T> query_factors(factors, n_factors(kernel), n_rows(A), numbers);
   const SampleFactors<T> row_factors(kernel.factors, n_factors(kernel), n_rows(B), rows);
-  const simd::Epilogue<T> epilogue = epilogue_of<T>(kernel, scaling);
   QueryTable<T> lines;
   double seconds = 0.0;
   for (index_t first = 0; first < n_rows(A); first += QueryTable<T>::kQueries) {
     const index_t n = std::min(QueryTable<T>::kQueries, n_rows(A) - first);
     const std::span chunk = std::span(numbers).subspan(first, n);
     lines.set(queries, chunk, index);
-    if (columns.has_tail()) lines.meet_tail(0, width, table);
+    if (columns.has_tail()) lines.meet_tail(columns, rows, 0, width, epilogue, table);
     std::vector<T*> out;
     for (index_t r = 0; r < n; ++r) out.push_back(values.data() + (first + r) * width);
     simd::SparseBlock<T> block;

@@ -28,23 +28,23 @@ double work_of_sample(const MatrixView& others, simd::Pairing pairing) {
 CrossKernel::CrossKernel(const MatrixView& others, std::span<const index_t> columns,
                          const KernelParams& kernel, int exponent)
     : n_columns_(std::ssize(columns)), n_features_(n_cols(others)), n_factors_(n_factors(kernel)),
-      table_(simd::real_table<T>(simd::active_table())),
-      sparse_(packs_sparse(others, density_of(others), is_translation_invariant(kernel))) {
+      table_(simd::real_table<T>(simd::active_table())) {
   require(n_columns_ % kLane<T> == 0, "columns must fill lines");
   require(kernel.type != KernelType::precomputed, "the kernel must be a function of two samples");
   if (n_columns_ == 0) return;
-  work_of_sample_ = work_of_sample(others, pairing_of(kernel));
-  scaling_ = scaling_of(others, !sparse_ && is_translation_invariant(kernel));
-  scaling_.exponent = std::max({scaling_.exponent, exponent, kLeastExponent});
-  epilogue_ = epilogue_of<T>(kernel, scaling_);
+  packing_ = Packing(others, kernel, density_of(others), is_translation_invariant(kernel), 1);
+  packing_.scaling.exponent = std::max({packing_.scaling.exponent, exponent, kLeastExponent});
+  epilogue_ = packing_.epilogue<T>(kernel);
+  work_of_sample_ = work_of_sample(others, epilogue_.of_exponentials);
   factors_ = SampleFactors<T>(kernel.factors, n_factors_, n_rows(others), columns);
-  if (sparse_) {
-    feature_order_ = FeatureOrder(others);
-    csr_ = PackedCsr<T>(others, columns, scaling_, epilogue_.pairing, feature_order_, table_, 1);
+  if (packing_.is_sparse) {
+    csr_ = PackedCsr<T>(others, columns, packing_.scaling, epilogue_.pairing, packing_.order,
+                        table_, 1);
     sparse_columns_ = identity_order(n_columns_);
     tail_index_.build(csr_, sparse_columns_);
   } else {
-    dense_ = PackedDense<T>(others, columns, scaling_, epilogue_.pairing, table_, 1);
+    dense_ =
+        PackedDense<T>(others, columns, packing_.scaling, epilogue_.of_exponentials, table_, 1);
     panels_ = dense_.panels();
   }
 }
@@ -53,7 +53,7 @@ void CrossKernel::for_blocks(const MatrixView& X, std::span<const double> factor
                              Control& control, const Use& use) const {
   require(n_cols(X) == n_features_, "both samples must have as many features");
   if (n_columns_ == 0) return;
-  const index_t n = n_rows(X), step = sparse_ ? simd::kSparseQueries<T> : kDenseRows;
+  const index_t n = n_rows(X), step = packing_.is_sparse ? simd::kSparseQueries<T> : kDenseRows;
   threads = thread_count_for(threads, static_cast<double>(n) * work_of_sample_);
   std::vector<Workspace> workspaces(static_cast<std::size_t>(threads));
   parallel_for((n + step - 1) / step, threads, [&](index_t task, int thread) {
@@ -79,19 +79,21 @@ void CrossKernel::pack(const MatrixView& X, std::span<const double> factors, ind
   std::iota(rows.begin(), rows.end(), first);
   work.factors = SampleFactors<T>(factors, n_factors_, n_rows(X), rows);
   const std::vector<index_t> numbers = identity_order(n);
-  if (sparse_) {
-    const PackedCsr<T> queries(X, rows, scaling_, epilogue_.pairing, feature_order_, table_, 1);
+  if (packing_.is_sparse) {
+    const PackedCsr<T> queries(X, rows, packing_.scaling, epilogue_.pairing, packing_.order, table_,
+                               1);
     work.sparse.set(queries, numbers, tail_index_);
     return;
   }
-  const PackedDense<T> queries(X, rows, scaling_, epilogue_.pairing, table_, 1);
+  const PackedDense<T> queries(X, rows, packing_.scaling, epilogue_.of_exponentials, table_, 1);
   work.dense.gather(queries.panels(), n_features_, numbers, table_.tile_rows);
 }
 
 void CrossKernel::evaluate(index_t n, index_t begin, index_t end, T* const* out,
                            Workspace& work) const {
-  if (sparse_) {
-    if (csr_.has_tail()) work.sparse.meet_tail(begin, end, table_);
+  if (packing_.is_sparse) {
+    if (csr_.has_tail())
+      work.sparse.meet_tail(csr_, sparse_columns_, begin, end, epilogue_, table_);
     simd::SparseBlock<T> b;
     csr_.describe(std::span(sparse_columns_).subspan(begin, end - begin), b);
     work.sparse.describe(b);

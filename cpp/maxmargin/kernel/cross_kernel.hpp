@@ -5,6 +5,7 @@
 #include "maxmargin/data/packed/packed_dense.hpp"
 #include "maxmargin/data/views.hpp"
 #include "maxmargin/kernel/kernel_params.hpp"
+#include "maxmargin/kernel/packing.hpp"
 #include "maxmargin/kernel/sample_factors.hpp"
 #include "maxmargin/simd/kernel_table.hpp"
 
@@ -60,14 +61,12 @@ class CrossKernel {
   index_t n_features_;
   index_t n_factors_;
   const simd::RealTable<T>& table_;
-  bool sparse_;
   double work_of_sample_ = 0.0; // multiplications that its values take as long as
-  Scaling scaling_;
+  Packing packing_;
   simd::Epilogue<T> epilogue_;
   SampleFactors<T> factors_;
   PackedDense<T> dense_;
   std::vector<const T*> panels_;
-  FeatureOrder feature_order_;
   PackedCsr<T> csr_;
   TailIndex<T> tail_index_;
   std::vector<index_t> sparse_columns_;

@@ -20,7 +20,8 @@ ValueBound power(double base, int degree) {
   return {value, kRounding * (degree + 1) * value};
 }
 
-ValueBound composed(const KernelParams& kernel, double product, std::span<const double> factors) {
+ValueBound composed(const KernelParams& kernel, double product, std::span<const double> factors,
+                    bool by_differences) {
   std::vector<ValueBound> stack;
   std::size_t n_factors = 0;
   for (const KernelParams::Step& step : kernel.steps) {
@@ -28,7 +29,7 @@ ValueBound composed(const KernelParams& kernel, double product, std::span<const 
       const double factor =
           step.has_factors && n_factors < factors.size() ? factors[n_factors++] : 1.0;
       const double weight = std::abs(step.weight) * factor * factor;
-      const ValueBound part = kernel_error(step.kernel, product);
+      const ValueBound part = kernel_error(step.kernel, product, {}, by_differences);
       stack.push_back({weight * part.value, weight * part.error});
       continue;
     }
@@ -45,8 +46,8 @@ ValueBound composed(const KernelParams& kernel, double product, std::span<const 
 
 } // namespace
 
-ValueBound kernel_error(const KernelParams& kernel, double product,
-                        std::span<const double> factors) {
+ValueBound kernel_error(const KernelParams& kernel, double product, std::span<const double> factors,
+                        bool by_differences) {
   const double argument = std::abs(kernel.gamma) * product + std::abs(kernel.coef0);
   switch (kernel.type) {
   case KernelType::linear:
@@ -61,9 +62,9 @@ ValueBound kernel_error(const KernelParams& kernel, double product,
   case KernelType::rbf: // half norms less a product
   case KernelType::laplacian:
   case KernelType::chi_squared:
-    return exponential(std::abs(kernel.gamma) * product);
+    return exponential(by_differences ? 1.0 : std::abs(kernel.gamma) * product);
   case KernelType::composed:
-    return composed(kernel, product, factors);
+    return composed(kernel, product, factors, by_differences);
   case KernelType::precomputed:
     return {product, 0.0};
   case KernelType::constant:

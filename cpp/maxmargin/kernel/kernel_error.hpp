@@ -16,7 +16,8 @@ struct ValueBound {
 // product) are at most `product`, and whose factors at most these, by the kernel's steps that have
 // some. One rounding counts for a product, whose own ones add up like a random walk, and one for
 // every operation after it. Of a given kernel matrix, `product` is its largest value.
-ValueBound kernel_error(const KernelParams& kernel, double product,
-                        std::span<const double> factors = {});
+// `by_differences`: exponents are sums of differences, and as exact as themselves.
+ValueBound kernel_error(const KernelParams& kernel, double product, std::span<const double> factors,
+                        bool by_differences);
 
 } // namespace maxmargin

@@ -40,10 +40,28 @@ inline simd::Pairing pairing_of(const KernelParams& kernel) {
   }
 }
 
+// Whether K is a function of a distance: of products, exponentials alone are taken.
+inline bool takes_distances_only(const KernelParams& kernel) {
+  if (kernel.type == KernelType::composed)
+    return std::ranges::all_of(kernel.steps, [](const KernelParams::Step& step) {
+      return step.kind != CompositionStep::value || takes_distances_only(step.kernel);
+    });
+  return is_translation_invariant(kernel) || kernel.type == KernelType::chi_squared;
+}
+
 // About how many multiplications a pair of numbers takes as long as.
 inline double products_of(simd::Pairing pairing) {
-  if (pairing == simd::Pairing::multiply) return 1.0;
-  return pairing == simd::Pairing::minimum ? 4.0 : 12.0;
+  switch (pairing) {
+  case simd::Pairing::multiply:
+    return 1.0;
+  case simd::Pairing::squares:
+    return 2.0;
+  case simd::Pairing::minimum:
+  case simd::Pairing::magnitudes:
+    return 4.0;
+  default:
+    return 12.0;
+  }
 }
 
 // And about how many the kernel's own function takes as long as.
@@ -73,8 +91,11 @@ inline index_t n_factors(const KernelParams& kernel) {
                                [](const KernelParams::Step& step) { return step.has_factors; });
 }
 
-template <Real T> simd::Leaf<T> leaf_of(const KernelParams& kernel, const Scaling& scaling) {
+// `by_differences`: exponentials are taken of differences, not of products less half norms.
+template <Real T>
+simd::Leaf<T> leaf_of(const KernelParams& kernel, const Scaling& scaling, bool by_differences) {
   simd::Leaf<T> leaf;
+  const double whole = by_differences ? 1.0 : 2.0; // distance of one unit of them
   const double square = scaling.square_factor(), unit = 1.0 / scaling.factor();
   leaf.offset = static_cast<T>(kernel.coef0);
   leaf.degree = kernel.degree;
@@ -89,7 +110,7 @@ template <Real T> simd::Leaf<T> leaf_of(const KernelParams& kernel, const Scalin
   case KernelType::rbf:
     // ||x - z||^2 = 2 (|x|^2 / 2 + |z|^2 / 2 - x.z)
     leaf.transform = simd::Transform::exponential;
-    leaf.scale = static_cast<T>(2.0 * kernel.gamma * square);
+    leaf.scale = static_cast<T>(whole * kernel.gamma * square);
     break;
   case KernelType::sigmoid:
     leaf.transform = simd::Transform::tanh;
@@ -102,12 +123,12 @@ template <Real T> simd::Leaf<T> leaf_of(const KernelParams& kernel, const Scalin
   case KernelType::laplacian:
     // sum |x - z| = 2 (sum |x| / 2 + sum |z| / 2 - product)
     leaf.transform = simd::Transform::exponential;
-    leaf.scale = static_cast<T>(2.0 * kernel.gamma * unit);
+    leaf.scale = static_cast<T>(whole * kernel.gamma * unit);
     break;
   case KernelType::chi_squared:
     // Half norms are sums of x / 4.
     leaf.transform = simd::Transform::exponential;
-    leaf.scale = static_cast<T>(4.0 * kernel.gamma * unit);
+    leaf.scale = static_cast<T>(whole * whole * kernel.gamma * unit);
     break;
   case KernelType::histogram_intersection:
     leaf = {.transform = simd::Transform::identity, .scale = static_cast<T>(unit)};
@@ -134,11 +155,15 @@ template <Real T> double fold_weight(const KernelParams::Step& step, simd::Leaf<
 }
 
 // What dense_block and sparse_block need to turn products of packed samples into K.
+// `by_differences`: dense_block forms differences for exponentials.
 template <Real T>
-simd::Epilogue<T> epilogue_of(const KernelParams& kernel, const Scaling& scaling) {
+simd::Epilogue<T> epilogue_of(const KernelParams& kernel, const Scaling& scaling,
+                              bool by_differences = false) {
   simd::Epilogue<T> e;
-  static_cast<simd::Leaf<T>&>(e) = leaf_of<T>(kernel, scaling);
-  e.pairing = pairing_of(kernel);
+  static_cast<simd::Leaf<T>&>(e) = leaf_of<T>(kernel, scaling, by_differences);
+  e.pairing = e.of_exponentials = pairing_of(kernel);
+  if (by_differences) e.of_exponentials = simd::differences_of(e.pairing);
+  if (takes_distances_only(kernel)) e.pairing = e.of_exponentials;
   if (kernel.type != KernelType::composed) return e;
   check_steps(kernel.steps);
   e.transform = simd::Transform::composed;
@@ -146,7 +171,7 @@ simd::Epilogue<T> epilogue_of(const KernelParams& kernel, const Scaling& scaling
   for (const KernelParams::Step& step : kernel.steps) {
     simd::Step<T>& to = e.steps[e.n_steps++];
     to.kind = static_cast<simd::StepKind>(step.kind);
-    to.leaf = leaf_of<T>(step.kernel, scaling);
+    to.leaf = leaf_of<T>(step.kernel, scaling, by_differences);
     to.weight = static_cast<T>(fold_weight(step, to.leaf));
     if (step.has_factors) to.factor = n_factors++;
   }

@@ -1,7 +1,6 @@
 #include "maxmargin/kernel/packed_samples.hpp"
 
 #include "maxmargin/base/sums.hpp"
-#include "maxmargin/kernel/kernel_function.hpp"
 #include "maxmargin/kernel/rows/dense_kernel_rows.hpp"
 #include "maxmargin/kernel/rows/precomputed_kernel_rows.hpp"
 #include "maxmargin/kernel/rows/set_kernel_rows.hpp"
@@ -47,8 +46,8 @@ template <Real T> class PackedDenseSamples final : public PackedSamples<T> {
  public:
   PackedDenseSamples(const PackingPlan& plan, const SegmentOrder& order, int threads,
                      Control& control)
-      : begin_(order.begin), epilogue_(epilogue_of<T>(plan.kernel, plan.scaling)),
-        packed_(plan.X, order.rows, plan.scaling, epilogue_.pairing,
+      : begin_(order.begin), epilogue_(plan.packing.epilogue<T>(plan.kernel)),
+        packed_(plan.X, order.rows, plan.packing.scaling, epilogue_.of_exponentials,
                 simd::real_table<T>(simd::active_table()), threads, &control),
         factors_(factors_of<T>(plan, order.rows)) {}
 
@@ -71,8 +70,8 @@ template <Real T> class PackedDenseSamples final : public PackedSamples<T> {
 template <Real T> class PackedSparseSamples final : public PackedSamples<T> {
  public:
   PackedSparseSamples(const PackingPlan& plan, const SegmentOrder& order, int threads)
-      : begin_(order.begin), epilogue_(epilogue_of<T>(plan.kernel, plan.scaling)),
-        packed_(plan.X, order.rows, plan.scaling, epilogue_.pairing, plan.order,
+      : begin_(order.begin), epilogue_(plan.packing.epilogue<T>(plan.kernel)),
+        packed_(plan.X, order.rows, plan.packing.scaling, epilogue_.pairing, plan.packing.order,
                 simd::real_table<T>(simd::active_table()), threads),
         factors_(factors_of<T>(plan, order.rows)) {}
 
@@ -135,10 +134,8 @@ PackingPlan::PackingPlan(const MatrixView& samples, const KernelParams& params, 
   density = density_of(samples, threads);
   const bool may_centre =
       is_translation_invariant(params) || (sums_to_zero && params.type == KernelType::linear);
-  is_sparse = packs_sparse(samples, density, may_centre);
-  scaling = scaling_of(samples, !is_sparse && may_centre, threads);
-  if (!is_sparse) return;
-  order = FeatureOrder(samples);
+  packing = Packing(samples, params, density, may_centre, threads);
+  if (!packing.is_sparse) return;
   if (SetKernelRows<double>::are_there() && maxmargin::rate_of_difference(params, 1.0) > 0.0) {
     const double value = FeatureSets::common_value(samples, threads);
     rate_of_difference = maxmargin::rate_of_difference(params, value);
@@ -148,8 +145,8 @@ PackingPlan::PackingPlan(const MatrixView& samples, const KernelParams& params, 
 
 double PackingPlan::products_per_value() const {
   if (is_precomputed()) return 1.0;
-  const double numbers = static_cast<double>(n_cols(X)) * (is_sparse ? density : 1.0);
-  return numbers * products_of(pairing_of(kernel));
+  const double numbers = static_cast<double>(n_cols(X)) * (packing.is_sparse ? density : 1.0);
+  return numbers * products_of(packing.epilogue<double>(kernel).of_exponentials);
 }
 
 // sum_j c_j x_j.z = sum_j c_j (x_j - m).(z - m) + sum_j c_j (x_j - m).m  for sum c = 0.
@@ -157,7 +154,7 @@ double PackingPlan::centring_correction(std::span<const index_t> samples,
                                         std::span<const double> coef) const {
   double shift = 0.0;
   if (square_of_centre() == 0.0) return shift;
-  const auto& m = scaling.centre;
+  const auto& m = packing.scaling.centre;
   double zero = 0.0; // (0 - m).m, what a feature that is not stored begins with
   if (maxmargin::is_sparse(X))
     for (const double c : m) zero -= c * c;
@@ -178,14 +175,15 @@ double PackingPlan::centring_correction(std::span<const index_t> samples,
 
 ValueBound PackingPlan::value_bound(index_t sample) const {
   const bool is_square = pairing_of(kernel) == simd::Pairing::multiply;
-  std::vector<double> numbers(scaling.centre); // of a feature that is not stored, but for its sign
+  std::vector<double> numbers(
+      packing.scaling.centre); // of a feature that is not stored, but for its sign
   double product = 0.0;
   std::visit(
       [&](const auto& view) {
         if constexpr (is_dense<std::decay_t<decltype(view)>>)
           if (is_precomputed()) return numbers.assign(1, view.row(sample)[sample]);
-        for_each_feature<double>(view, sample, {scaling.centre}, [&](index_t k, double x) {
-          if (scaling.centre.empty())
+        for_each_feature<double>(view, sample, {packing.scaling.centre}, [&](index_t k, double x) {
+          if (packing.scaling.centre.empty())
             numbers.push_back(x);
           else
             numbers[k] = x;
@@ -196,20 +194,21 @@ ValueBound PackingPlan::value_bound(index_t sample) const {
   std::vector<double> factors;
   for (index_t f = 0; f < n_factors(kernel); ++f)
     factors.push_back(kernel.factors[static_cast<std::size_t>(f * n_rows(X) + sample)]);
-  return kernel_error(kernel, product, factors);
+  return kernel_error(kernel, product, factors, packing.by_differences);
 }
 
 // No number of a packed sample is greater than 2^exponent.
 ValueBound PackingPlan::largest_value_bound() const {
   if (is_precomputed() || n_factors(kernel) > 0) return {HUGE_VAL, HUGE_VAL};
   const bool is_square = pairing_of(kernel) == simd::Pairing::multiply;
-  const double product = static_cast<double>(n_cols(X)) *
-                         std::ldexp(1.0, is_square ? 2 * scaling.exponent : scaling.exponent);
-  return kernel_error(kernel, product);
+  const double product =
+      static_cast<double>(n_cols(X)) *
+      std::ldexp(1.0, is_square ? 2 * packing.scaling.exponent : packing.scaling.exponent);
+  return kernel_error(kernel, product, {}, packing.by_differences);
 }
 
 double PackingPlan::square_of_centre() const {
-  return kernel.type == KernelType::linear ? sum_of_squares<double>(scaling.centre) : 0.0;
+  return kernel.type == KernelType::linear ? sum_of_squares<double>(packing.scaling.centre) : 0.0;
 }
 
 template <Real T>
@@ -220,7 +219,7 @@ std::unique_ptr<PackedSamples<T>> pack_samples(const PackingPlan& plan,
   if (plan.is_precomputed()) return std::make_unique<PrecomputedSamples<T>>(plan, std::move(order));
   if (plan.rate_of_difference > 0.0)
     return std::make_unique<PackedSetSamples<T>>(plan, order, threads);
-  if (plan.is_sparse) return std::make_unique<PackedSparseSamples<T>>(plan, order, threads);
+  if (plan.packing.is_sparse) return std::make_unique<PackedSparseSamples<T>>(plan, order, threads);
   return std::make_unique<PackedDenseSamples<T>>(plan, order, threads, control);
 }
 

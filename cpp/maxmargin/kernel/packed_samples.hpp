@@ -1,11 +1,10 @@
 #pragma once
 
-#include "maxmargin/data/packed/feature_order.hpp"
-#include "maxmargin/data/scaling.hpp"
 #include "maxmargin/data/views.hpp"
 #include "maxmargin/kernel/kernel_error.hpp"
 #include "maxmargin/kernel/kernel_params.hpp"
 #include "maxmargin/kernel/kernel_rows.hpp"
+#include "maxmargin/kernel/packing.hpp"
 
 #include <memory>
 #include <span>
@@ -39,15 +38,16 @@ struct PackingPlan {
   ValueBound value_bound(index_t sample) const;
   ValueBound largest_value_bound() const;
 
+  // Whether float32 could not hold the numbers whose differences are formed.
+  bool needs_float64() const { return packing.by_differences && rate_of_difference == 0.0; }
+
   // X holds the values of all samples with all.
   bool is_precomputed() const { return kernel.type == KernelType::precomputed; }
 
   MatrixView X;
   KernelParams kernel;
   double density = 1.0;
-  bool is_sparse = false;
-  Scaling scaling;
-  FeatureOrder order; // of sparse ones
+  Packing packing;
   // Of samples that are sets of features, to a kernel of their difference; else 0.
   double rate_of_difference = 0.0;
 };

@@ -16,22 +16,28 @@ template <Pairing P, class T> MAXMARGIN_INLINE Vec<T> add_pair(Vec<T> x, Vec<T> 
   if constexpr (P == Pairing::minimum) // one of the two is 0
     return sum + (max(min(x, z), V::zero()) - min(max(x, z), V::zero()));
   constexpr T least = sizeof(T) == 4 ? T(0x1p-126) : T(0x1p-1022); // so that 0 / 0 is not
-  return sum + x * z / max(x + z, V::fill(least));
+  if constexpr (P == Pairing::harmonic) return sum + x * z / max(x + z, V::fill(least));
+  const V difference = x - z;
+  if constexpr (P == Pairing::squares) return sum - difference * difference;
+  if constexpr (P == Pairing::magnitudes) return sum - max(difference, z - x);
+  return sum - difference * difference / max(x + z, V::fill(least));
 }
 template <Pairing P, class T> MAXMARGIN_INLINE T add_pair(T x, T z, T sum) {
-  if constexpr (P == Pairing::multiply) return x * z + sum;
-  if constexpr (P == Pairing::minimum) {
-    const T low = x < z ? x : z, high = x < z ? z : x;
-    return sum + ((low > 0 ? low : 0) - (high < 0 ? high : 0));
-  }
-  return sum + (x + z > 0 ? x * z / (x + z) : 0);
+  return sum + paired(P, x, z);
 }
 
-// Calls run<P>() for the pairing P.
+// Calls run<P>() for the pairing P, one of products.
 template <class Run> MAXMARGIN_INLINE auto with_pairing(Pairing pairing, const Run& run) {
   if (pairing == Pairing::minimum) return run.template operator()<Pairing::minimum>();
   if (pairing == Pairing::harmonic) return run.template operator()<Pairing::harmonic>();
   return run.template operator()<Pairing::multiply>();
+}
+// The same for any.
+template <class Run> MAXMARGIN_INLINE auto with_any_pairing(Pairing pairing, const Run& run) {
+  if (pairing == Pairing::squares) return run.template operator()<Pairing::squares>();
+  if (pairing == Pairing::magnitudes) return run.template operator()<Pairing::magnitudes>();
+  if (pairing == Pairing::quotients) return run.template operator()<Pairing::quotients>();
+  return with_pairing(pairing, run);
 }
 
 // Where products go: times a scale, if there is one, to a column of the rows, and so much further
@@ -133,11 +139,13 @@ template <class T> void dense_block(const DenseBlock<T>& block) {
                  [&]<int H>() { n_rows = (block.n_queries - begin + H - 1) / H * H; });
   if (n_rows > most_rows) n_rows = most_rows;
   const index_t n_panels = n_lines / n_rows / P * P;
-  alignas(64) T dots[kBatch<T>];
+  alignas(64) T dots[2 * kBatch<T>]; // the second half is for exponentials where that is another
   T* rows[n_lines];
+  const Pairing pairing = block.epilogue->pairing, second = block.epilogue->of_exponentials;
   const Passes<T> passes(*block.epilogue);
   Batch<T> batch;
   batch.dots = dots;
+  batch.of_exponentials = second != pairing ? dots + kBatch<T> : dots;
   batch.row_stride = P * kLane<T>;
   batch.strip_stride = n_rows * batch.row_stride;
   batch.half_norms_at = block.depth * kLane<T>;
@@ -151,10 +159,14 @@ template <class T> void dense_block(const DenseBlock<T>& block) {
       batch.row_half_norms = block.query_half_norms + first;
       batch.factors = {&block.query_factors, &block.column_factors, first, p * kLane<T>};
       batch.out = block.out + first;
-      with_pairing(block.epilogue->pairing, [&]<Pairing A>() {
-        row_products<A>(block, first, batch.n_rows, batch.others, batch.n_lines,
-                        Destination<T>{rows, 0, batch.strip_stride});
-      });
+      const auto take_products = [&](Pairing of_rows, index_t at) {
+        with_any_pairing(of_rows, [&]<Pairing A>() {
+          row_products<A>(block, first, batch.n_rows, batch.others, batch.n_lines,
+                          Destination<T>{rows, at, batch.strip_stride});
+        });
+      };
+      take_products(pairing, 0);
+      if (second != pairing) take_products(second, kBatch<T>);
       passes.run(batch);
     }
   }
@@ -163,7 +175,7 @@ template <class T> void dense_block(const DenseBlock<T>& block) {
 template <class T>
 void panel_half_norms(Pairing pairing, const T* panel, index_t depth, T* half_norms) {
   using V = Vec<T>;
-  with_pairing(pairing, [&]<Pairing A>() {
+  with_any_pairing(pairing, [&]<Pairing A>() {
     unroll<kVecsPerLine>([&](auto v) {
       V sum = V::zero();
       for (index_t k = 0; k < depth; ++k) {

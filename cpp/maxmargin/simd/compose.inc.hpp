@@ -150,7 +150,8 @@ template <class T> struct Batch {
     return out != nullptr ? out[r] + column + l * kLane<T> : dots + place(l) + r * row_stride;
   }
 
-  T* dots = nullptr; // strips of as many lines as a tile has, row by row
+  T* dots = nullptr;                  // strips of as many lines as a tile has, row by row
+  const T* of_exponentials = nullptr; // those of which a composed kernel takes exponentials
   index_t strip_stride = 0, row_stride = 0;
   index_t n_rows = 0, n_lines = 0;
   const T* row_half_norms = nullptr;
@@ -204,10 +205,10 @@ template <class T> struct Scales {
   Scale<T> of_leaf, of_second, of_result;
 };
 
-// The values of a leaf's pass in row r of a line, from products x and the sums of half norms;
-// `before` has those of the level before.
+// The values of a leaf's pass in row r of a line, from products x and exponents, which are products
+// less half norms; `before` has those of the level before.
 template <Transform F, class S, class T>
-MAXMARGIN_INLINE void join_values(Vec<T>* x, const Vec<T>* sums, const T* before,
+MAXMARGIN_INLINE void join_values(Vec<T>* x, const Vec<T>* exponents, const T* before,
                                   const JoinedLeaf<T>& leaf, const JoinedLeaf<T>& second,
                                   const Scales<T>& scales, index_t r) {
   constexpr int W = kVecsPerLine;
@@ -217,9 +218,9 @@ MAXMARGIN_INLINE void join_values(Vec<T>* x, const Vec<T>* sums, const T* before
   unroll<W>([&](auto v) { a[v] = b[v] = x[v]; });
   if constexpr (has_power) power_factors<W>(x, second, a, b);
   if constexpr (S::second == Second::exponential)
-    exponentials<W>(x, a, sums, leaf, second);
+    exponentials<W>(x, a, exponents, leaf, second);
   else
-    transform<F, W>(x, sums, leaf);
+    transform<F, W>(x, exponents, leaf);
   if constexpr (S::second != Second::nothing) scales.of_second.template multiply<has_factors>(a, r);
   if constexpr (!is_sum || has_power) scales.of_leaf.template multiply<has_factors>(x, r);
   if constexpr (S::kind == StepKind::value) return;
@@ -244,7 +245,8 @@ template <Transform F, class S, class T>
   const JoinedLeaf<T> leaf(steps.leaf->leaf);
   JoinedLeaf<T> second((steps.second != nullptr ? steps.second : steps.leaf)->leaf);
   if (second.transform == Transform::identity) second.degree = 1;
-  const T *const dots = batch.dots, *const row_half_norms = batch.row_half_norms;
+  const T *const dots = batch.dots, *const of_exponentials = batch.of_exponentials;
+  const T* const row_half_norms = batch.row_half_norms;
   T* const values = batch.stack[pass.level];
   const bool is_last = pass.is_last;
   const index_t n_rows = batch.n_rows, row_stride = batch.row_stride;
@@ -262,10 +264,11 @@ template <Transform F, class S, class T>
     index_t at = batch.place(l);
     for (index_t r = 0; r < n_rows; ++r, at += row_stride) {
       const V row_half_norm = V::fill(row_half_norms[r]);
-      V x[W], sums[W];
+      V x[W], exponents[W];
       load_vectors<W>(dots + at, x);
-      unroll<W>([&](auto v) { sums[v] = half_norms[v] + row_half_norm; });
-      join_values<F, S>(x, sums, values + at, leaf, second, scales, r);
+      load_vectors<W>(of_exponentials + at, exponents);
+      unroll<W>([&](auto v) { exponents[v] = exponents[v] - (half_norms[v] + row_half_norm); });
+      join_values<F, S>(x, exponents, values + at, leaf, second, scales, r);
       store_vectors<W>(x, is_last ? batch.result(l, r) : values + at);
     }
   }

@@ -14,7 +14,36 @@ namespace maxmargin::simd {
 //            sum (x - z)^2 / (x + z) = sum x + sum z - 4 product
 // With 0 every number contributes 0: rows that are sparse need their non-zeros only. The half norm
 // of a row is half the product with itself.
-enum class Pairing { multiply, minimum, harmonic };
+// Sums less twice a product lose the digits of distances that are small for the norms. Where that
+// matters, rows meet by what the differences of their numbers take away:
+// squares    (x - z)^2
+// magnitudes |x - z|
+// quotients  (x - z)^2 / (x + z) of numbers >= 0, and 0 where both are 0
+enum class Pairing { multiply, minimum, harmonic, squares, magnitudes, quotients };
+
+constexpr Pairing differences_of(Pairing products) {
+  return static_cast<Pairing>(static_cast<int>(products) + 3);
+}
+
+// The same of one feature.
+template <Real T> [[gnu::always_inline]] inline T paired(Pairing pairing, T x, T z) {
+  const T difference = x - z;
+  switch (pairing) {
+  case Pairing::multiply:
+    return x * z;
+  case Pairing::minimum:
+    return x > 0 ? (z > 0 ? (x < z ? x : z) : T(0)) : (z < 0 ? (x < z ? -z : -x) : T(0));
+  case Pairing::harmonic:
+    return x + z > 0 ? x * z / (x + z) : T(0);
+  case Pairing::squares:
+    return -difference * difference;
+  case Pairing::magnitudes:
+    return difference < 0 ? difference : -difference;
+  case Pairing::quotients:
+    return x + z > 0 ? -difference * difference / (x + z) : T(0);
+  }
+  return T(0);
+}
 
 // What turns a product of two rows into a kernel value:
 // identity   scale dot                power  (scale dot + offset)^degree
@@ -47,9 +76,11 @@ template <Real T> struct Step {
 inline constexpr int kMostSteps = 31; // of up to 16 leaves
 inline constexpr int kStackDepth = 4;
 
-// How the kernel value of two rows is found: the pairing of their numbers, then the transform.
+// How the kernel value of two rows is found: the pairing of their numbers, then the transform. The
+// exponentials of a composed one, and half norms, may have another pairing than the other leaves.
 template <Real T> struct Epilogue : Leaf<T> {
   Pairing pairing = Pairing::multiply;
+  Pairing of_exponentials = Pairing::multiply;
   int n_steps = 0; // of a composed one
   Step<T> steps[kMostSteps];
 };
@@ -85,12 +116,14 @@ template <Real T> struct DenseBlock {
 
 // The same for sparse rows. `table` holds kSparseQueries<T> queries as dense columns: line k has
 // the values that they have at feature k. What features beyond the table contribute to the products
-// stands in `tail`, if there are such: tail[c * kSparseQueries<T> + q] for row rows[c] and query q.
+// stands in `tail`, if there are such: tail[c * kSparseQueries<T> + q] for row rows[c] and query q;
+// and to those of which a composed kernel takes exponentials, in exponential_tail, if that differs.
 template <Real T> inline constexpr index_t kSparseQueries = 2 * kLane<T>;
 
 template <Real T> struct SparseBlock {
   const T* table = nullptr;
   const T* tail = nullptr;             // may be null
+  const T* exponential_tail = nullptr; // may be null
   const T* query_half_norms = nullptr; // kSparseQueries of them
   index_t n_queries = 0;               // at most kSparseQueries
   const T* values = nullptr;
@@ -160,8 +193,6 @@ template <Real T> struct RealTable {
   void (*dense_block)(const DenseBlock<T>&) = nullptr;
   // out[r][c] = K(query r, rows[c]) for r < n_queries.
   void (*sparse_block)(const SparseBlock<T>&, T* const* out) = nullptr;
-  // The sum over a sparse row's non-zeros runs in so many interleaved parts.
-  index_t sparse_parts = 1;
   // out[c] += sum_r coef[r] K(query r, rows[c]), summed in float64 without storing the values; coef
   // has kSparseQueries numbers.
   void (*sparse_add)(const SparseBlock<T>&, const double* coef, double* out) = nullptr;

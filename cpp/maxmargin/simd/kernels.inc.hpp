@@ -20,7 +20,6 @@ template <Real T> constexpr RealTable<T> real_table() {
   table.tile_rows = MAXMARGIN_TILE_ROWS;
   table.dense_block = dense_block<T>;
   table.sparse_block = sparse_block<T>;
-  table.sparse_parts = kSparseParts;
   table.sparse_add = sparse_add<T>;
 #ifdef __AVX512BW__
   table.set_block = set_block<T>;

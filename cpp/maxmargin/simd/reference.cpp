@@ -9,26 +9,14 @@
 namespace maxmargin::simd {
 namespace {
 
-template <Real T> T paired(Pairing pairing, T x, T z) {
-  switch (pairing) {
-  case Pairing::multiply:
-    return x * z;
-  case Pairing::minimum:
-    return (x > 0) == (z > 0) ? std::fmin(std::fabs(x), std::fabs(z)) : T(0);
-  case Pairing::harmonic:
-    return x + z > 0 ? x * z / (x + z) : T(0);
-  }
-  return T(0);
-}
-
-template <Real T> T leaf_value(const Leaf<T>& e, T dot, T half_norms) {
+template <Real T> T leaf_value(const Leaf<T>& e, T dot, T exponent) {
   switch (e.transform) {
   case Transform::identity:
     return e.scale * dot;
   case Transform::power:
     return static_cast<T>(std::pow(e.scale * dot + e.offset, e.degree));
   case Transform::exponential:
-    return std::exp(std::fmin(e.scale * (dot - half_norms), T(0)));
+    return std::exp(std::fmin(e.scale * exponent, T(0)));
   case Transform::tanh:
     return std::tanh(e.scale * dot + e.offset);
   case Transform::power_sum: {
@@ -44,14 +32,14 @@ template <Real T> T leaf_value(const Leaf<T>& e, T dot, T half_norms) {
 
 // factor_of(f): the product of both rows' factors of that number.
 template <Real T, class FactorOf>
-T value_of(const Epilogue<T>& e, T dot, T half_norms, const FactorOf& factor_of) {
-  if (e.transform != Transform::composed) return leaf_value(e, dot, half_norms);
+T value_of(const Epilogue<T>& e, T dot, T exponent, const FactorOf& factor_of) {
+  if (e.transform != Transform::composed) return leaf_value(e, dot, exponent);
   T stack[kStackDepth + 1];
   int top = 0;
   for (int s = 0; s < e.n_steps; ++s) {
     const Step<T>& step = e.steps[s];
     if (step.kind == StepKind::value) {
-      stack[top++] = step.weight * leaf_value(step.leaf, dot, half_norms);
+      stack[top++] = step.weight * leaf_value(step.leaf, dot, exponent);
     } else {
       const T second = stack[--top];
       if (step.kind == StepKind::add)
@@ -75,15 +63,19 @@ template <Real T> void dense_block(const DenseBlock<T>& block) {
     for (index_t lane = 0; lane < kLane<T>; ++lane)
       for (index_t r = 0; r < block.n_queries; ++r) {
         const T* panel = block.panels[p] + lane;
-        T dot = 0;
-        for (index_t k = 0; k < block.depth; ++k)
-          dot += paired(block.epilogue->pairing, block.queries[r * block.depth + k],
-                        panel[k * kLane<T>]);
+        const auto product = [&](Pairing pairing) {
+          T sum = 0;
+          for (index_t k = 0; k < block.depth; ++k)
+            sum += paired(pairing, block.queries[r * block.depth + k], panel[k * kLane<T>]);
+          return sum;
+        };
+        const Epilogue<T>& e = *block.epilogue;
         const T half_norms = block.query_half_norms[r] + panel[block.depth * kLane<T>];
         const index_t c = p * kLane<T> + lane;
-        block.out[r][block.column + c] = value_of(*block.epilogue, dot, half_norms, [&](int f) {
-          return factor(block.query_factors, f, r) * factor(block.column_factors, f, c);
-        });
+        block.out[r][block.column + c] =
+            value_of(e, product(e.pairing), product(e.of_exponentials) - half_norms, [&](int f) {
+              return factor(block.query_factors, f, r) * factor(block.column_factors, f, c);
+            });
       }
 }
 
@@ -93,9 +85,13 @@ template <Real T> T sparse_value(const SparseBlock<T>& block, index_t r, index_t
   for (std::int64_t k = block.indptr[row]; k < block.indptr[row + 1]; ++k)
     dot += paired(block.epilogue->pairing, block.values[k],
                   block.table[block.indices[k] * kSparseQueries<T> + r]);
-  if (block.tail != nullptr) dot += block.tail[c * kSparseQueries<T> + r];
+  const index_t at = c * kSparseQueries<T> + r;
+  T of_exponentials = dot;
+  if (block.tail != nullptr) of_exponentials = dot + block.tail[at];
+  if (block.exponential_tail != nullptr) of_exponentials = dot + block.exponential_tail[at];
+  if (block.tail != nullptr) dot += block.tail[at];
   return value_of(
-      *block.epilogue, dot, block.query_half_norms[r] + block.half_norms[row],
+      *block.epilogue, dot, of_exponentials - (block.query_half_norms[r] + block.half_norms[row]),
       [&](int f) { return factor(block.query_factors, f, r) * factor(block.row_factors, f, c); });
 }
 

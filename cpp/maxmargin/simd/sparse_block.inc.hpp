@@ -28,16 +28,21 @@ MAXMARGIN_INLINE void sparse_sum(const T* values, std::int64_t n, const Line& li
   unroll<W>([&](auto v) { total[v] = (sum[0][v] + sum[1][v]) + (sum[2][v] + sum[3][v]); });
 }
 
-// The products of n of the rows to evaluate with all queries, summed over the rows' non-zeros only.
+// The products of n of the rows to evaluate, from `first` on, with all queries, summed over the
+// rows' non-zeros only; those for exponentials too, a batch further, where their tail is another.
 // Where F is not composed, they become values of that kernel at once: a processor can look up the
 // numbers of a row while it works at the values of the one before.
 template <Pairing A, Transform F, class T>
-[[gnu::noinline]] void take_sparse_rows(const SparseBlock<T>& block, const index_t* rows, index_t n,
-                                        const T* tail, T* out) {
+[[gnu::noinline]] void take_sparse_rows(const SparseBlock<T>& block, index_t first, index_t n,
+                                        T* out) {
   using V = Vec<T>;
   constexpr index_t width = kSparseQueries<T>;
   constexpr int W = static_cast<int>(width) / V::size;
   const SparseBlock<T> b = block;
+  const index_t* const rows = block.rows + first;
+  const T* const tail = block.tail != nullptr ? block.tail + first * width : nullptr;
+  const T* const second =
+      block.exponential_tail != nullptr ? block.exponential_tail + first * width : nullptr;
   const Leaf<T> leaf = *block.epilogue;
   V query_half_norms[W];
   load_vectors<W>(b.query_half_norms, query_half_norms);
@@ -52,6 +57,11 @@ template <Pairing A, Transform F, class T>
           return V::load(b.table + index_t{indices[k]} * width + v * V::size);
         },
         x);
+    if (F == Transform::composed && second != nullptr)
+      unroll<W>([&](auto v) {
+        const index_t at = r * width + v * V::size;
+        (x[v] + V::load(second + at)).store(out + kBatch<T> + at);
+      });
     if (tail != nullptr)
       unroll<W>([&](auto v) { x[v] = x[v] + V::load(tail + r * width + v * V::size); });
     if constexpr (F != Transform::composed) {
@@ -81,11 +91,12 @@ template <class T, class Use>
 MAXMARGIN_INLINE void each_sparse_batch(const SparseBlock<T>& block, const Use& use) {
   constexpr index_t width = kSparseQueries<T>, most_rows = kBatch<T> / width;
   static_assert(most_rows % kLane<T> == 0);
-  alignas(64) T values[kBatch<T>];
+  alignas(64) T values[2 * kBatch<T>];
   T row_half_norms[most_rows];
   const Passes<T> passes(*block.epilogue);
   Batch<T> batch;
   batch.dots = values;
+  batch.of_exponentials = block.exponential_tail != nullptr ? values + kBatch<T> : values;
   batch.row_stride = width;
   batch.strip_stride = MAXMARGIN_TILE_PANELS * kLane<T>;
   batch.n_lines = width / kLane<T>;
@@ -94,17 +105,15 @@ MAXMARGIN_INLINE void each_sparse_batch(const SparseBlock<T>& block, const Use& 
   batch.others = half_norms;
   for (index_t first = 0; first < block.n_rows; first += most_rows) {
     const index_t n = block.n_rows - first < most_rows ? block.n_rows - first : most_rows;
-    const index_t* const rows = block.rows + first;
-    const T* const tail = block.tail != nullptr ? block.tail + first * width : nullptr;
     bool are_values = false;
     with_pairing(block.epilogue->pairing, [&]<Pairing A>() {
       with_common<A>(block.epilogue->transform, [&]<Transform F>() {
-        take_sparse_rows<A, F>(block, rows, n, tail, values);
+        take_sparse_rows<A, F>(block, first, n, values);
         are_values = F != Transform::composed;
       });
     });
     if (!are_values) {
-      for (index_t r = 0; r < n; ++r) row_half_norms[r] = block.half_norms[rows[r]];
+      for (index_t r = 0; r < n; ++r) row_half_norms[r] = block.half_norms[block.rows[first + r]];
       batch.n_rows = n;
       batch.factors = {&block.row_factors, &block.query_factors, first, 0};
       passes.run(batch);

@@ -86,24 +86,24 @@ template <class T> struct JoinedLeaf : Leaf<T> {
   T lowest = 0; // of which an exponential is 0
 };
 
-// The values of an exponential, in place of W vectors of products; and of another, in y, at once.
+// The values of an exponential of W vectors of exponents, in x; and of another, in y, at once.
 template <int W, class T>
-MAXMARGIN_INLINE void exponentials(Vec<T>* x, const Vec<T>* half_norms, const JoinedLeaf<T>& e) {
+MAXMARGIN_INLINE void exponentials(Vec<T>* x, const Vec<T>* exponents, const JoinedLeaf<T>& e) {
   Vec<T> scale[W], lowest[W];
   unroll<W>([&](auto v) MAXMARGIN_INLINE_LAMBDA {
-    x[v] = x[v] - half_norms[v];
+    x[v] = exponents[v];
     scale[v] = Vec<T>::fill(e.scale);
     lowest[v] = Vec<T>::fill(e.lowest);
   });
   exp2_of_magnitudes<W>(x, scale, lowest);
 }
 template <int W, class T>
-MAXMARGIN_INLINE void exponentials(Vec<T>* x, Vec<T>* y, const Vec<T>* half_norms,
+MAXMARGIN_INLINE void exponentials(Vec<T>* x, Vec<T>* y, const Vec<T>* exponents,
                                    const JoinedLeaf<T>& e, const JoinedLeaf<T>& of_y) {
   constexpr int n = W < 2 ? W : 2;
   Vec<T> z[2 * n], scale[2 * n], lowest[2 * n];
   unroll<n>([&](auto v) MAXMARGIN_INLINE_LAMBDA {
-    z[v] = z[n + v] = x[v] - half_norms[v];
+    z[v] = z[n + v] = exponents[v];
     scale[v] = Vec<T>::fill(e.scale);
     scale[n + v] = Vec<T>::fill(of_y.scale);
     lowest[v] = Vec<T>::fill(e.lowest);
@@ -114,21 +114,21 @@ MAXMARGIN_INLINE void exponentials(Vec<T>* x, Vec<T>* y, const Vec<T>* half_norm
     x[v] = z[v];
     y[v] = z[n + v];
   });
-  if constexpr (W > n) exponentials<W - n>(x + n, y + n, half_norms + n, e, of_y);
+  if constexpr (W > n) exponentials<W - n>(x + n, y + n, exponents + n, e, of_y);
 }
 
 // The values of any leaf of a composed kernel.
 template <Transform F, int W, class T>
-MAXMARGIN_INLINE void transform(Vec<T>* x, const Vec<T>* half_norms, const JoinedLeaf<T>& e) {
+MAXMARGIN_INLINE void transform(Vec<T>* x, const Vec<T>* exponents, const JoinedLeaf<T>& e) {
   using V = Vec<T>;
   if constexpr (F == Transform::exponential)
-    exponentials<W>(x, half_norms, e);
+    exponentials<W>(x, exponents, e);
   else if constexpr (F == Transform::tanh)
     unroll<W>([&](auto v) MAXMARGIN_INLINE_LAMBDA {
       x[v] = tanh_of_exponent(fma(x[v], V::fill(e.scale), V::fill(e.offset)));
     });
   else if constexpr (F != Transform::identity)
-    transform<F, W>(x, half_norms, static_cast<const Leaf<T>&>(e));
+    transform<F, W>(x, exponents, static_cast<const Leaf<T>&>(e));
 }
 
 } // namespace

@@ -275,7 +275,8 @@ KernelOptions kernel_options_for(const TrainingSamples& samples, index_t n, doub
                                  const TrainingOptions& options) {
   KernelOptions kernel{options.cache_bytes, options.threads};
   const bool is_automatic = options.precision == Precision::automatic;
-  if (options.precision == Precision::float64 || (is_automatic && n < kSmallestFloat32))
+  if (options.precision == Precision::float64 ||
+      (is_automatic && (n < kSmallestFloat32 || samples.needs_float64())))
     return kernel;
   kernel.float32_error = samples.float32_error();
   kernel.in_float32 = !is_automatic || float32_suffices(kernel.float32_error, largest_bound, n);

@@ -44,6 +44,8 @@ class TrainingSamples {
   // To be added to rho, where samples are centred; beta by column of rows(segments).
   double centring_correction(std::span<const index_t> segments, std::span<const double> beta) const;
 
+  bool needs_float64() const { return plan_.needs_float64(); }
+
   // About how far float32 kernel values are off: measured on a few samples, and at least the
   // rounding of the largest of their values.
   double float32_error() const;

@@ -28,6 +28,9 @@ _UNRESOLVED = 0.0
 
 # Numbers in one block that a kernel function is asked for.
 _BLOCK_ELEMENTS = 1 << 22
+# Where gamma times squared norms is larger, squared distances are formed from differences: the
+# rounding of the norms, so many times 2^-53, would show in the values (1e-12).
+_LARGEST_EXPONENT = float(1 << 13)
 # How far a kernel matrix may be from symmetric, relative to its largest value, if it was computed
 # in numbers of so many bytes.
 _ASYMMETRY = {8: 1e-8, 4: 1e-5, 2: 1e-2}
@@ -167,7 +170,7 @@ def kernel_block(kernel: KernelParams, A: Matrix, B: Matrix) -> NDArray[np.float
         definition = getattr(kernel.function, "by_definition", kernel.function)
         return values_of_function(definition, A, B)
     if kernel.type == "rbf":
-        return np.exp(-kernel.gamma * _squared_distances(A, B))
+        return np.exp(-kernel.gamma * _squared_distances(A, B, kernel.gamma))
     dots = _dots(A, B)
     if kernel.type == "linear":
         return dots
@@ -302,13 +305,30 @@ def _scipy_float64(A: Matrix) -> Any:
     return (A.to_scipy() if isinstance(A, CsrMatrix) else csr_matrix(A)).astype(np.float64)
 
 
-def _squared_distances(A: Matrix, B: Matrix) -> NDArray[np.float64]:
+def _squared_distances(A: Matrix, B: Matrix, gamma: float) -> NDArray[np.float64]:
+    """Return ||x - z||^2; of near rows the digits that exp(-gamma ||x - z||^2) shows are right."""
+    first, second = A, B
     if B.shape[0] > 0 and not (isinstance(A, CsrMatrix) or isinstance(B, CsrMatrix)):
         # Distances do not depend on the origin; near the data the difference below loses least.
         origin = B.mean(axis=0, dtype=np.float64)
         A, B = A - origin, B - origin
-    distances = squared_norms(A)[:, np.newaxis] + squared_norms(B) - 2.0 * _dots(A, B)
-    return np.maximum(distances, 0.0)
+    norms = squared_norms(A)[:, np.newaxis] + squared_norms(B)
+    distances = np.maximum(norms - 2.0 * _dots(A, B), 0.0)
+    loses = (gamma * norms > _LARGEST_EXPONENT) & (distances < 1e3 / gamma + 1e-12 * norms)
+    rows, columns = np.nonzero(loses)
+    step = max(1, _BLOCK_ELEMENTS // max(1, A.shape[1]))
+    for begin in range(0, len(rows), step):
+        i, j = rows[begin : begin + step], columns[begin : begin + step]
+        distances[i, j] = _squares_of_differences(take_rows(first, i), take_rows(second, j))
+    return distances
+
+
+def _squares_of_differences(A: Matrix, B: Matrix) -> NDArray[np.float64]:
+    """Return the squared distance of every row of A to that of B in the same place."""
+    if isinstance(A, CsrMatrix) or isinstance(B, CsrMatrix):
+        apart = _scipy_float64(A) - _scipy_float64(B)
+        return np.asarray(apart.multiply(apart).sum(axis=1)).ravel()
+    return squared_norms(np.subtract(A, B, dtype=np.float64))
 
 
 def squared_norms(A: Matrix) -> NDArray[np.float64]:

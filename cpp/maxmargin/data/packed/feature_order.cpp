@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 namespace maxmargin {
 namespace {
@@ -34,7 +35,8 @@ std::vector<index_t> by_falling_count(std::span<const index_t> count) {
   return order;
 }
 
-FeatureOrder::FeatureOrder(const MatrixView& X) {
+FeatureOrder::FeatureOrder(const MatrixView& X, std::vector<index_t> wide)
+    : wide_(std::move(wide)) {
   if (n_cols(X) <= kMostDirectLines) {
     n_features_ = n_head_ = static_cast<std::int32_t>(n_cols(X));
     return;

@@ -10,6 +10,21 @@ namespace {
 
 constexpr double kWorkOfElement = 4.0; // multiplications that packing one takes as long as
 
+// Calls visit(x, z) with the numbers of two rows, of which one may be 0, at every feature of either.
+template <Real T, class Visit>
+void meet_rows(const SparseRows<T>& a, index_t i, const SparseRows<T>& b, index_t j,
+               const Visit& visit) {
+  std::int64_t e = a.indptr[i], f = b.indptr[j];
+  const std::int64_t e_end = a.indptr[i + 1], f_end = b.indptr[j + 1];
+  while (e < e_end || f < f_end) {
+    const bool has_x = f == f_end || (e < e_end && a.indices[e] <= b.indices[f]);
+    const bool has_z = e == e_end || (f < f_end && b.indices[f] <= a.indices[e]);
+    visit(has_x ? a.values[e] : T(0), has_z ? b.values[f] : T(0));
+    e += has_x;
+    f += has_z;
+  }
+}
+
 } // namespace
 
 template <Real T>
@@ -42,11 +57,13 @@ void PackedCsr<T>::append(const MatrixView& X, std::span<const index_t> rows,
         for (std::size_t r = 0; r < rows.size(); ++r) {
           for_each_feature<T>(view, rows[r], scaling, [&](index_t k, T x) {
             if (x == T(0)) return;
+            if (const std::int32_t w = order.wide(k); w >= 0) return wide_.push_back(w, x);
             const std::int32_t feature = order(k);
             (feature < order.n_head() ? head_ : tail_).push_back(feature, x);
           });
           head_.end_row();
           tail_.end_row();
+          wide_.end_row();
           const auto i = static_cast<index_t>(r);
           half_norms_.push_back(table.sparse_half_norm(pairing_, head_.row_values(i),
                                                        head_.row_size(i), tail_.row_values(i),
@@ -59,6 +76,7 @@ void PackedCsr<T>::append(const MatrixView& X, std::span<const index_t> rows,
 template <Real T> void PackedCsr<T>::append(const PackedCsr& further) {
   head_.append(further.head_);
   tail_.append(further.tail_);
+  wide_.append(further.wide_);
   half_norms_.insert(half_norms_.end(), further.half_norms_.begin(), further.half_norms_.end());
 }
 
@@ -136,8 +154,10 @@ void QueryTable<T>::set(const PackedCsr<T>& source, std::span<const index_t> row
     }
     half_norms_[q] = source.half_norm(rows[q]);
   }
+  wide_.clear();
+  for (const index_t row : rows) wide_.append_row(source.wide(), row);
   cursors_.clear();
-  has_tail_ = false;
+  has_tail_ = has_both_ = false;
   const SparseRows<T>& tail = source.tail();
   for (std::size_t q = 0; q < rows.size(); ++q)
     for (std::int64_t e = tail.indptr[rows[q]]; e < tail.indptr[rows[q] + 1]; ++e) {
@@ -150,8 +170,11 @@ void QueryTable<T>::set(const PackedCsr<T>& source, std::span<const index_t> row
 }
 
 template <Real T>
-void QueryTable<T>::meet_tail(index_t begin, index_t end, const simd::RealTable<T>& table) {
+void QueryTable<T>::meet_tail(const PackedCsr<T>& samples, std::span<const index_t> columns,
+                              index_t begin, index_t end, const simd::Epilogue<T>& epilogue,
+                              const simd::RealTable<T>& table) {
   has_tail_ = true;
+  has_both_ = epilogue.of_exponentials != pairing_;
   tail_.resize_discard((end - begin) * kQueries);
   std::fill_n(tail_.data(), tail_.size(), T(0));
   const auto first = static_cast<std::int32_t>(begin), last = static_cast<std::int32_t>(end);
@@ -169,11 +192,32 @@ void QueryTable<T>::meet_tail(index_t begin, index_t end, const simd::RealTable<
     if (cursor.n > 0) cursors_[n_left++] = cursor;
   }
   cursors_.resize(n_left);
+  if (has_both_) {
+    exponential_tail_.resize_discard(tail_.size());
+    std::copy_n(tail_.data(), tail_.size(), exponential_tail_.data());
+  }
+  if (samples.wide().values.empty()) return;
+  T* const of_exponentials = has_both_ ? exponential_tail_.data() : tail_.data();
+  const simd::Pairing differences = simd::differences_of(pairing_);
+  // A distance is so many times what products less half norms are.
+  const T share = pairing_ == simd::Pairing::harmonic ? T(0.25) : T(0.5);
+  for (index_t c = begin; c < end; ++c)
+    for (index_t q = 0; q < n_queries_; ++q) {
+      T products = 0, distance = 0;
+      meet_rows(wide_, q, samples.wide(), columns[c], [&](T x, T z) {
+        distance += simd::paired(differences, x, z);
+        if (has_both_) products += simd::paired(pairing_, x, z);
+      });
+      const index_t at = (c - begin) * kQueries + q;
+      of_exponentials[at] += share * distance;
+      if (has_both_) tail_[at] += products;
+    }
 }
 
 template <Real T> void QueryTable<T>::describe(simd::SparseBlock<T>& block) const {
   block.table = lines_.data();
   block.tail = has_tail_ ? tail_.data() : nullptr;
+  block.exponential_tail = has_both_ ? exponential_tail_.data() : nullptr;
   block.query_half_norms = half_norms_;
   block.n_queries = n_queries_;
 }

@@ -22,6 +22,17 @@ template <Real T> struct SparseRows {
     values.push_back(value);
   }
   void end_row() { indptr.push_back(static_cast<std::int64_t>(values.size())); }
+  void clear() {
+    values.clear();
+    indices.clear();
+    indptr.resize(1);
+  }
+  // Copies row i.
+  void append_row(const SparseRows& from, index_t i) {
+    for (std::int64_t e = from.indptr[i]; e < from.indptr[i + 1]; ++e)
+      push_back(from.indices[e], from.values[e]);
+    end_row();
+  }
   void append(const SparseRows& further) {
     const auto offset = static_cast<std::int64_t>(values.size());
     values.insert(values.end(), further.values.begin(), further.values.end());
@@ -33,7 +44,8 @@ template <Real T> struct SparseRows {
 };
 
 // Samples in the form that sparse_block reads, in the solver's type, with half norms. Head
-// and tail lie apart, since every product reads the one and few the other.
+// and tail lie apart, since every product reads the one and few the other; so do wide features,
+// which half norms leave out.
 template <Real T> class PackedCsr {
  public:
   PackedCsr() = default;
@@ -45,10 +57,14 @@ template <Real T> class PackedCsr {
   index_t n_head() const { return n_head_; } // features
   const SparseRows<T>& head() const { return head_; }
   const SparseRows<T>& tail() const { return tail_; }
-  bool has_tail() const { return !tail_.values.empty(); }
+  const SparseRows<T>& wide() const { return wide_; }
+  // Whether products have parts that sparse_block does not find in the head.
+  bool has_tail() const { return !tail_.values.empty() || !wide_.values.empty(); }
   simd::Pairing pairing() const { return pairing_; }
   T half_norm(index_t i) const { return half_norms_[i]; }
-  index_t row_size(index_t i) const { return head_.row_size(i) + tail_.row_size(i); }
+  index_t row_size(index_t i) const {
+    return head_.row_size(i) + tail_.row_size(i) + wide_.row_size(i);
+  }
 
   // Fills in the side of the block that these samples are, for the given rows of them.
   void describe(std::span<const index_t> rows, simd::SparseBlock<T>& block) const;
@@ -62,6 +78,7 @@ template <Real T> class PackedCsr {
   index_t n_head_ = 0;
   SparseRows<T> head_;
   SparseRows<T> tail_;
+  SparseRows<T> wide_;
   std::vector<T> half_norms_;
 };
 
@@ -95,9 +112,11 @@ template <Real T> class QueryTable {
   // columns.
   void set(const PackedCsr<T>& source, std::span<const index_t> rows, const TailIndex<T>& index);
 
-  // Adds up what the tails of the queries and of the columns from `begin` up to `end` have in
-  // common. Since set(), `begin` may not fall.
-  void meet_tail(index_t begin, index_t end, const simd::RealTable<T>& table);
+  // Adds up what the tails and the wide features of the queries and of the columns from `begin` up
+  // to `end` contribute; column c is row columns[c] of the samples. Since set(), `begin` may not
+  // fall.
+  void meet_tail(const PackedCsr<T>& samples, std::span<const index_t> columns, index_t begin,
+                 index_t end, const simd::Epilogue<T>& epilogue, const simd::RealTable<T>& table);
 
   // Fills in the query side of the block.
   void describe(simd::SparseBlock<T>& block) const;
@@ -116,8 +135,9 @@ template <Real T> class QueryTable {
   AlignedBuffer<T> lines_;
   std::vector<std::int32_t> used_; // features
   std::vector<Cursor> cursors_;
-  AlignedBuffer<T> tail_;
-  bool has_tail_ = false;
+  SparseRows<T> wide_;
+  AlignedBuffer<T> tail_, exponential_tail_;
+  bool has_tail_ = false, has_both_ = false;
   index_t n_queries_ = 0;
   alignas(kAlignment) T half_norms_[kQueries] = {};
 };

@@ -24,7 +24,7 @@ DenseKernelRows<T>::DenseKernelRows(std::vector<const T*> panels, index_t depth,
   const index_t fitting = kQueryBytes / (std::max<index_t>(depth, 1) * index_t{sizeof(T)});
   this->row_chunk_ = std::clamp<index_t>(fitting / table_.tile_rows, 1, 24) * table_.tile_rows;
   this->column_chunk_ = kPanelsPerChunk * kLane<T>;
-  this->products_per_value_ = static_cast<double>(depth) * products_of(epilogue.pairing);
+  this->products_per_value_ = static_cast<double>(depth) * products_of(epilogue.of_exponentials);
 }
 
 template <Real T>

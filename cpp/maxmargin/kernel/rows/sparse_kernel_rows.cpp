@@ -99,7 +99,7 @@ template <Real T>
 simd::SparseBlock<T>
 SparseKernelRows<T>::block(QueryTable<T>& table, index_t first, std::span<const index_t> columns,
                            const SampleFactors<T>& factors, index_t begin, index_t end) {
-  if (samples_.has_tail()) table.meet_tail(begin, end, table_);
+  if (samples_.has_tail()) table.meet_tail(samples_, columns, begin, end, epilogue_, table_);
   simd::SparseBlock<T> b;
   samples_.describe(columns.subspan(begin, end - begin), b);
   table.describe(b);

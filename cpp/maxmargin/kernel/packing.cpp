@@ -1,0 +1,107 @@
+#include "maxmargin/kernel/packing.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace maxmargin {
+namespace {
+
+// Of exponents: up to here, their roundings are below about 1e-12.
+constexpr double kLargestExponent = 0x1p13;
+
+// Samples with more wide features than this are packed densely, unless that takes many times as
+// much memory: to meet the features of two rows one by one takes ten times as long as a block does.
+constexpr std::size_t kFewWide = 8;
+constexpr double kDenseEnough = 0.05;
+
+// The largest rate of the exponentials in a kernel; 0: there are none.
+double largest_rate(const KernelParams& kernel) {
+  double rate = 0.0;
+  for (const KernelParams::Step& step : kernel.steps)
+    if (step.kind == CompositionStep::value) rate = std::max(rate, largest_rate(step.kernel));
+  const bool is_exponential = kernel.type == KernelType::rbf ||
+                              kernel.type == KernelType::laplacian ||
+                              kernel.type == KernelType::chi_squared;
+  return is_exponential ? kernel.gamma : rate;
+}
+
+// What measures rows, in the unit of a distance: the rate times squares where rows meet by
+// products, else times magnitudes.
+struct Measure {
+  Measure(double rate, simd::Pairing pairing, const Scaling& scaling)
+      : is_square(pairing == simd::Pairing::multiply),
+        factor(rate * (is_square ? scaling.square_factor() : 1.0 / scaling.factor())) {}
+  double operator()(double x) const {
+    return x == 0.0 ? 0.0 : factor * (is_square ? x * x : std::abs(x));
+  }
+  bool is_square;
+  double factor;
+};
+
+// The largest sum over the features of a row, of numbers that measure no more than `most`.
+double largest_row(const MatrixView& X, const Scaling& scaling, const Measure& measure,
+                   double most = HUGE_VAL) {
+  double largest = 0.0, zeros = 0.0;
+  const bool has_zeros = is_sparse(X) && !scaling.centre.empty(); // that are not stored
+  if (has_zeros)
+    for (index_t k = 0; k < n_cols(X); ++k) zeros += measure(packed_zero<double>(scaling, k));
+  std::visit(
+      [&](const auto& view) {
+        for (index_t i = 0; i < view.rows; ++i) {
+          double sum = zeros;
+          for_each_feature<double>(view, i, scaling, [&](index_t k, double x) {
+            const double size = measure(x);
+            if (!(size > most)) sum += size;
+            if (has_zeros) sum -= measure(packed_zero<double>(scaling, k));
+          });
+          if (!(sum <= largest)) largest = sum;
+        }
+      },
+      X);
+  return largest;
+}
+
+// Features that a row of sparse samples has a large number of, so that what is left of each is
+// below the limit.
+std::vector<index_t> wide_features(const MatrixView& X, const Scaling& scaling,
+                                   const Measure& measure) {
+  double most = kLargestExponent;
+  while (largest_row(X, scaling, measure, most) > kLargestExponent) most *= 0.5;
+  std::vector<index_t> wide;
+  std::visit(
+      [&](const auto& view) {
+        for (index_t i = 0; i < view.rows; ++i)
+          for_each_feature<double>(view, i, scaling, [&](index_t k, double x) {
+            if (measure(x) > most) wide.push_back(k);
+          });
+      },
+      X);
+  std::ranges::sort(wide);
+  const auto repeated = std::ranges::unique(wide);
+  wide.erase(repeated.begin(), repeated.end());
+  return wide;
+}
+
+} // namespace
+
+Packing::Packing(const MatrixView& X, const KernelParams& kernel, double density, bool may_centre,
+                 int threads)
+    : is_sparse(packs_sparse(X, density, may_centre)),
+      scaling(scaling_of(X, !is_sparse && may_centre, threads)) {
+  const double rate = largest_rate(kernel);
+  const Measure measure(rate, pairing_of(kernel), scaling);
+  // No number is larger than 1 here.
+  by_differences = rate > 0.0 &&
+                   !(measure.factor * static_cast<double>(n_cols(X)) <= kLargestExponent) &&
+                   !(largest_row(X, scaling, measure) <= kLargestExponent);
+  std::vector<index_t> wide;
+  if (by_differences && is_sparse) {
+    wide = wide_features(X, scaling, measure);
+    is_sparse = wide.size() <= kFewWide || density < kDenseEnough;
+  }
+  // Less a centre, numbers would lose the digits that their differences have.
+  if (by_differences && !is_sparse) scaling = scaling_of(X, false, threads);
+  if (is_sparse) order = FeatureOrder(X, std::move(wide));
+}
+
+} // namespace maxmargin
