@@ -1,14 +1,16 @@
 #include "bindings/arrays.hpp"
 #include "bindings/control.hpp"
 #include "bindings/pybind.hpp"
-#include "maxmargin/linear/linear_fit.hpp"
+#include "maxmargin/svm/linear/linear_training.hpp"
 
-#include <algorithm>
+#include <memory>
 #include <string>
 #include <utility>
 
 namespace maxmargin::bindings {
 namespace {
+
+using linear::LinearOutcome;
 
 linear::LinearLoss loss_named(const std::string& name) {
   if (name == "hinge") return linear::LinearLoss::hinge;
@@ -37,66 +39,117 @@ linear::LinearOptions linear_options(double tol, index_t max_iter, double time_l
   return options;
 }
 
-template <class Get>
-auto column(const std::vector<linear::LinearOutcome>& outcomes, const Get& get) {
-  std::vector<std::decay_t<decltype(get(outcomes.front()))>> values;
-  for (const linear::LinearOutcome& outcome : outcomes) values.push_back(get(outcome));
-  return values;
-}
+// For every fold and C, the model and the outcome of every machine.
+using Trained = std::vector<std::pair<std::unique_ptr<LinearModel>, std::vector<LinearOutcome>>>;
 
-py::dict to_dict(linear::LinearFit fit, index_t n_features) {
-  const std::vector<linear::LinearOutcome>& all = fit.outcomes;
-  const index_t n_functions = fit.n_functions, n_fits = std::ssize(fit.intercept) / n_functions;
-  py::dict d;
-  d["primal_objective"] = to_numpy(column(all, [](auto& m) { return m.primal_objective; }));
-  d["dual_objective"] = to_numpy(column(all, [](auto& m) { return m.dual_objective; }));
-  d["n_iter"] = to_numpy(column(all, [](auto& m) { return m.n_iter; }));
-  d["n_free"] = to_numpy(column(all, [](auto& m) { return m.n_free; }));
-  d["seconds"] = to_numpy(column(all, [](auto& m) { return m.seconds; }));
-  d["stop_reason"] = column(all, [](auto& m) { return name_of(m.stop_reason); });
-  d["coef"] = to_numpy(std::move(fit.coef), {n_fits, n_functions, n_features});
-  d["intercept"] = to_numpy(std::move(fit.intercept), {n_fits, n_functions});
-  return d;
-}
-
-// Calls fit(control) without the GIL.
-template <class Fit> py::dict run(const MatrixView& X, const py::object& callback, const Fit& fit) {
+// Calls train(control) without the GIL.
+template <class Train> Trained train_by(const py::object& callback, const Train& train) {
   Control control(python_hook(callback));
-  linear::LinearFit found;
-  {
-    const WithoutGil nogil;
-    found = fit(control);
-  }
-  return to_dict(std::move(found), n_cols(X));
+  const WithoutGil nogil;
+  Trained all;
+  for (LinearTraining& one : train(control))
+    all.emplace_back(std::make_unique<LinearModel>(std::move(one.model)), std::move(one.outcomes));
+  return all;
 }
 
-py::dict linear_svc_fit(const py::object& X, const Array<std::int64_t>& y,
-                        const Array<double>& weight, const Array<double>& class_weight,
-                        const Array<std::int64_t>& fold_of, index_t n_folds, const Array<double>& C,
-                        const linear::LinearFormulation& formulation,
-                        const linear::LinearOptions& options, const py::object& callback) {
+Trained linear_svc_fit(const py::object& X, const Array<index_t>& y, const Array<double>& weight,
+                       const Array<double>& class_weight, const Array<index_t>& fold_of,
+                       index_t n_folds, const Array<double>& C,
+                       const linear::LinearFormulation& formulation,
+                       const linear::LinearOptions& options, const py::object& callback) {
   const MatrixView view = matrix_view(X);
   const linear::ClassSamples samples{
       view, span_of(y), span_of(weight), span_of(class_weight), span_of(fold_of), n_folds};
-  return run(view, callback, [&](Control& control) {
-    return linear::fit_linear_classifier(samples, span_of(C), formulation, options, control);
+  return train_by(callback, [&](Control& control) {
+    return train_linear_classifier(samples, span_of(C), formulation, options, control);
   });
 }
 
-py::dict linear_svr_fit(const py::object& X, const Array<double>& targets,
-                        const Array<double>& weight, const Array<double>& C,
-                        const linear::LinearFormulation& formulation,
-                        const linear::LinearOptions& options, const py::object& callback) {
+Trained linear_svr_fit(const py::object& X, const Array<double>& targets,
+                       const Array<double>& weight, const Array<double>& C,
+                       const linear::LinearFormulation& formulation,
+                       const linear::LinearOptions& options, const py::object& callback) {
   const MatrixView view = matrix_view(X);
-  return run(view, callback, [&](Control& control) {
-    return linear::fit_linear_regression(view, span_of(targets), span_of(weight), span_of(C),
-                                         formulation, options, control);
+  return train_by(callback, [&](Control& control) {
+    return train_linear_regression(view, span_of(targets), span_of(weight), span_of(C), formulation,
+                                   options, control);
   });
+}
+
+std::unique_ptr<LinearModel> make_linear_model(const Array<double>& coef,
+                                               const Array<double>& intercept, index_t n_classes) {
+  require(coef.ndim() == 2 && intercept.ndim() == 1 && coef.shape(0) == intercept.shape(0),
+          "coef must have a row for every element of intercept");
+  const auto w = span_of(coef), b = span_of(intercept);
+  return std::make_unique<LinearModel>(
+      LinearModelParts{coef.shape(1), n_classes, {w.begin(), w.end()}, {b.begin(), b.end()}});
+}
+
+// Arrays of a model's memory. Users may write to them, as to those of scikit-learn's estimators.
+py::array_t<double> coef_of(const py::object& self) {
+  const LinearModelParts& parts = py::cast<const LinearModel&>(self).parts();
+  return py::array_t<double>({parts.n_functions(), parts.n_features}, parts.coef.data(), self);
+}
+py::array_t<double> intercept_of(const py::object& self) {
+  const LinearModelParts& parts = py::cast<const LinearModel&>(self).parts();
+  return py::array_t<double>(parts.n_functions(), parts.intercept.data(), self);
+}
+
+void bind_model(py::module_& m) {
+  const auto n_classes = [](const LinearModel& model) { return model.parts().n_classes; };
+  py::class_<LinearModel>(m, "LinearModel",
+                          "A trained linear machine; model/linear/linear_model.hpp.")
+      .def(py::init(&make_linear_model), py::arg("coef"), py::arg("intercept"),
+           py::arg("n_classes") = 0)
+      .def_property_readonly("coef", &coef_of)
+      .def_property_readonly("intercept", &intercept_of)
+      .def_property_readonly("n_classes", n_classes)
+      .def(
+          "decision_values",
+          [](const LinearModel& model, const py::object& X, int n_threads) {
+            const MatrixView view = matrix_view(X);
+            Control control(python_hook(py::none()));
+            return to_numpy(
+                [&] {
+                  const WithoutGil nogil;
+                  return model.decision_values(view, n_threads, control);
+                }(),
+                {n_rows(view), model.parts().n_functions()});
+          },
+          py::arg("X"), py::arg("n_threads") = 0)
+      .def(
+          "predict",
+          [](const LinearModel& model, const py::object& X, int n_threads) {
+            const MatrixView view = matrix_view(X);
+            Control control(python_hook(py::none()));
+            return to_numpy([&] {
+              const WithoutGil nogil;
+              return model.predict(view, n_threads, control);
+            }());
+          },
+          py::arg("X"), py::arg("n_threads") = 0, "Numbers of classes, or the values themselves.")
+      // Unlike py::pickle, also for protocols 0 and 1.
+      .def("__reduce__", [](const py::object& self) {
+        return py::make_tuple(py::type::of(self), py::make_tuple(coef_of(self), intercept_of(self),
+                                                                 self.attr("n_classes")));
+      });
+
+  py::class_<LinearOutcome>(m, "LinearOutcome", "What training says of a machine.")
+      .def(py::init<>())
+      .def_readonly("primal_objective", &LinearOutcome::primal_objective)
+      .def_readonly("dual_objective", &LinearOutcome::dual_objective)
+      .def_readonly("n_iter", &LinearOutcome::n_iter)
+      .def_readonly("n_free", &LinearOutcome::n_free)
+      .def_readonly("seconds", &LinearOutcome::seconds)
+      .def_property_readonly("stop_reason", [](const LinearOutcome& outcome) {
+        return optim::name_of(outcome.stop_reason);
+      });
 }
 
 } // namespace
 
 void bind_linear(py::module_& m) {
+  bind_model(m);
   py::class_<linear::LinearFormulation>(
       m, "LinearFormulation", "What a linear machine minimises; linear/linear_problem.hpp.")
       .def(py::init(&linear_formulation), py::kw_only(), py::arg("loss"), py::arg("penalty") = "l2",

@@ -1,9 +1,9 @@
 #include "bindings/arrays.hpp"
 #include "bindings/control.hpp"
 #include "bindings/pybind.hpp"
-#include "maxmargin/online/online_fit.hpp"
+#include "maxmargin/svm/linear/linear_training.hpp"
 
-#include <optional>
+#include <memory>
 
 namespace maxmargin::bindings {
 namespace {
@@ -127,6 +127,16 @@ void bind_results(py::module_& m) {
       .def_property_readonly("lost", matrix_of(&OnlineState::lost))
       .def_property_readonly("due", array_of(&OnlineState::due))
       .def_property_readonly("has_averages", &OnlineStates::has_averages)
+      .def_property_readonly("shape",
+                             [](const OnlineStates& states) {
+                               return std::pair(states.n_functions(), states.n_features());
+                             })
+      .def(
+          "model",
+          [](const OnlineStates& self, index_t n_classes) {
+            return std::make_unique<LinearModel>(model_of(self, n_classes));
+          },
+          py::arg("n_classes"), "The averages, where there are any, else the last weights.")
       .def(
           "with_weights",
           [](const OnlineStates& self, const Doubles& w, const Doubles& b) {

@@ -1,6 +1,7 @@
 // The model that training returns: its predictions, its files, and the parts that it refuses.
 #include "maxmargin/base/error.hpp"
 #include "maxmargin/model/model_io.hpp"
+#include "maxmargin/svm/linear/linear_training.hpp"
 #include "maxmargin/svm/one_vs_one.hpp"
 #include "tests/clouds.hpp"
 
@@ -87,6 +88,41 @@ TEST_CASE("parts that do not fit together are refused") {
   refuses([](KernelModelParts& parts) { parts.vote_order = {0, 1, 1}; });
   refuses([](KernelModelParts& parts) { parts.n_features = 4; });
   refuses([](KernelModelParts& parts) { parts.type = SvmType::one_class; });
+}
+
+TEST_CASE("a linear model's values are products with its weights, and the greatest one wins") {
+  const Clouds clouds(kSamples, 3, 6.0);
+  std::vector<index_t> y;
+  for (index_t i = 0; i < kSamples; ++i) y.push_back(i % 2);
+  const std::vector<double> weight(kSamples, 1.0), class_weight(2, 1.0), C{0.1, 1.0};
+  Control control;
+  const MatrixView X = clouds.view();
+  const linear::ClassSamples samples{X, y, weight, class_weight, {}};
+  const auto trained = train_linear_classifier(samples, C, {}, {}, control);
+  REQUIRE(trained.size() == 2);
+  CHECK(trained[1].outcomes.front().stop_reason == optim::StopReason::converged);
+  const LinearModelParts& parts = trained[1].model.parts();
+  const std::vector<double> f = trained[1].model.decision_values(X, 2, control);
+  const std::vector<double> predicted = trained[1].model.predict(X, 1, control);
+  for (index_t i = 0; i < kSamples; ++i) {
+    CHECK(f[i] == doctest::Approx(clouds.dot(i, parts.coef) + parts.intercept[0]));
+    CHECK(predicted[i] == static_cast<double>(y[i]));
+  }
+
+  LinearModelParts three{3, 3, {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0}, {0.0, 0.0, 0.0}};
+  const std::vector<double> rows{1.0, 2.0, 2.0, 0.0, -1.0, -1.0};
+  CHECK(LinearModel(three).predict(DenseView<double>{rows.data(), 2, 3}, 1, control) ==
+        std::vector<double>{1.0, 0.0});
+  const auto refuses = [&](const auto& spoil) {
+    LinearModelParts other = three;
+    spoil(other);
+    CHECK_THROWS_AS(LinearModel(std::move(other)), InvalidArgument);
+  };
+  refuses([](LinearModelParts& spoiled) { spoiled.coef.pop_back(); });
+  refuses([](LinearModelParts& spoiled) { spoiled.coef[1] = NAN; });
+  refuses([](LinearModelParts& spoiled) { spoiled.intercept.push_back(0.0); });
+  refuses([](LinearModelParts& spoiled) { spoiled.n_classes = 2; });
+  refuses([](LinearModelParts& spoiled) { spoiled.n_features = -1; });
 }
 
 } // namespace maxmargin::tests

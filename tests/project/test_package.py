@@ -10,7 +10,7 @@ CPP = ROOT / "cpp"
 # The headers whose functions the library exports.
 ENTRIES = {
     path.relative_to(CPP).as_posix()
-    for path in CPP.glob("maxmargin/*/*.hpp")
+    for path in CPP.glob("maxmargin/**/*.hpp")
     if path.name != "export.hpp" and "MAXMARGIN_API" in path.read_text(encoding="utf-8")
 }
 

@@ -54,29 +54,31 @@ std::span<LinearSeparator> separators_of(MulticlassSolution& solution) {
   return solution.separators;
 }
 
-// Of solutions by fold, machine and C.
+// By fold and C, of solutions by fold, machine and C.
 template <class Solution>
-LinearFit fit_of(std::vector<Solution> solutions, index_t n_machines, std::size_t n_penalties) {
-  LinearFit fit;
-  if (solutions.empty()) return fit;
-  fit.n_functions = n_machines * std::ssize(separators_of(solutions.front()));
-  if (solutions.size() > 1)
-    fit.coef.reserve(solutions.size() * separators_of(solutions.front()).size() *
-                     separators_of(solutions.front()).front().w.size());
+std::vector<LinearFit> fits_of(std::vector<Solution> solutions, index_t n_machines,
+                               std::size_t n_penalties) {
+  std::vector<LinearFit> fits;
+  if (solutions.empty()) return fits;
+  const index_t n_functions = n_machines * std::ssize(separators_of(solutions.front()));
   const std::size_t of_fold = static_cast<std::size_t>(n_machines) * n_penalties;
   for (std::size_t first = 0; first < solutions.size(); first += of_fold)
-    for (std::size_t c = 0; c < n_penalties; ++c)
+    for (std::size_t c = 0; c < n_penalties; ++c) {
+      LinearFit& fit = fits.emplace_back();
       for (std::size_t k = first + c; k < first + of_fold; k += n_penalties) {
         fit.outcomes.push_back(solutions[k]);
         for (LinearSeparator& separator : separators_of(solutions[k])) {
           fit.intercept.push_back(separator.b);
-          if (solutions.size() == 1 && fit.coef.empty()) // whose memory may serve
+          if (n_functions == 1) {
             fit.coef = std::move(separator.w);
-          else
-            fit.coef.insert(fit.coef.end(), separator.w.begin(), separator.w.end());
+            continue;
+          }
+          fit.coef.reserve(static_cast<std::size_t>(n_functions) * separator.w.size());
+          fit.coef.insert(fit.coef.end(), separator.w.begin(), separator.w.end());
         }
       }
-  return fit;
+    }
+  return fits;
 }
 
 template <class Make>
@@ -114,8 +116,9 @@ Task one_against_rest(const ClassSamples& samples, index_t fold, index_t positiv
   return task;
 }
 
-LinearFit fit_multiclass(const ClassSamples& samples, index_t n_folds, std::span<const double> C,
-                         double intercept_scaling, const LinearOptions& options, Control& control) {
+std::vector<LinearFit> fit_multiclass(const ClassSamples& samples, index_t n_folds,
+                                      std::span<const double> C, double intercept_scaling,
+                                      const LinearOptions& options, Control& control) {
   const CompactSamples compact(samples.X, options.threads);
   const auto make = [&](index_t fold) {
     Task task;
@@ -130,14 +133,14 @@ LinearFit fit_multiclass(const ClassSamples& samples, index_t n_folds, std::span
                                     intercept_scaling};
     return solve_crammer_singer(compact, problem, of_task, control);
   };
-  return fit_of(solve_tasks(samples.X, n_folds, make, C, options, solve), 1, C.size());
+  return fits_of(solve_tasks(samples.X, n_folds, make, C, options, solve), 1, C.size());
 }
 
 } // namespace
 
-LinearFit fit_linear_classifier(const ClassSamples& samples, std::span<const double> C,
-                                const LinearFormulation& formulation, const LinearOptions& options,
-                                Control& control) {
+std::vector<LinearFit> fit_linear_classifier(const ClassSamples& samples, std::span<const double> C,
+                                             const LinearFormulation& formulation,
+                                             const LinearOptions& options, Control& control) {
   const index_t n = n_rows(samples.X), n_classes = samples.n_classes();
   require(n_classes >= 2, "there must be two classes");
   require(std::ssize(samples.y) == n && std::ssize(samples.weight) == n &&
@@ -160,26 +163,28 @@ LinearFit fit_linear_classifier(const ClassSamples& samples, std::span<const dou
   const auto make = [&](index_t t) {
     return one_against_rest(samples, t / n_machines, n_classes == 2 ? 1 : t % n_machines, scale);
   };
-  LinearFit fit =
-      fit_of(solve_separate(samples.X, n_folds * n_machines, make, C, separate, options, control),
-             n_machines, C.size());
-  for (LinearOutcome& outcome : fit.outcomes) {
-    outcome.primal_objective /= scale;
-    outcome.dual_objective /= scale;
-  }
-  return fit;
+  std::vector<LinearFit> fits =
+      fits_of(solve_separate(samples.X, n_folds * n_machines, make, C, separate, options, control),
+              n_machines, C.size());
+  for (LinearFit& fit : fits)
+    for (LinearOutcome& outcome : fit.outcomes) {
+      outcome.primal_objective /= scale;
+      outcome.dual_objective /= scale;
+    }
+  return fits;
 }
 
-LinearFit fit_linear_regression(const MatrixView& X, std::span<const double> y,
-                                std::span<const double> weight, std::span<const double> C,
-                                const LinearFormulation& formulation, const LinearOptions& options,
-                                Control& control) {
+std::vector<LinearFit> fit_linear_regression(const MatrixView& X, std::span<const double> y,
+                                             std::span<const double> weight,
+                                             std::span<const double> C,
+                                             const LinearFormulation& formulation,
+                                             const LinearOptions& options, Control& control) {
   require(std::ssize(y) == n_rows(X) && std::ssize(weight) == n_rows(X),
           "targets and weight must have one element for every row of X");
   const auto make = [&](index_t) {
     return Task{{y.begin(), y.end()}, {weight.begin(), weight.end()}};
   };
-  return fit_of(solve_separate(X, 1, make, C, formulation, options, control), 1, C.size());
+  return fits_of(solve_separate(X, 1, make, C, formulation, options, control), 1, C.size());
 }
 
 } // namespace maxmargin::linear

@@ -35,23 +35,14 @@ class BaseEstimator:
     # All that `fit` finds, put here in one assignment; `commit` and `fitted_model` alone know it.
     _model: Any
 
-    # What methods may keep between calls and rebuild on demand; left out of copies and pickles.
-    _cache: dict[str, Any]
-
-    # What an error adds about a model from a file without its number of features.
-    _feature_hint: str = ""
-
     # Whether a weight of 2 is a second copy and one of 0 none wherever samples are counted too: in
     # gamma='scale', class_weight='balanced' and calibration.
     _counts_weights = True
 
-    n_features_in_: int
-    feature_names_in_: NDArray[np.object_]
-
     def _store(self, arguments: dict[str, Any]) -> None:
         """Keep the arguments of `__init__`, its `locals()`, under their own names."""
         for name, value in arguments.items():
-            if name != "self":
+            if name not in ("self", "__class__"):
                 setattr(self, name, value)
 
     def _counted(self, sample_weight: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
@@ -150,10 +141,7 @@ class BaseEstimator:
         return [name for name in names if name[0] == "_" or hasattr(self, name)]
 
     def __getstate__(self) -> dict[str, Any]:
-        state = {**vars(self), "_version": _core.__version__}
-        if "_cache" in state:
-            state["_cache"] = {}
-        return state
+        return {**vars(self), "_version": _core.__version__}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take a pickle's state, with defaults for the parameters that its version did not have.
@@ -177,29 +165,27 @@ class BaseEstimator:
                 "its predictions, or fit it again"
             )
         try:
-            self._take(state)
-            if self.__sklearn_is_fitted__():
-                self._check_state()
-        except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
+            if "n_features_in_" in state:  # as 0.1.0 pickled it: the parts are attributes
+                state, model = self._converted(dict(state))
+                commit(self, model)
+            vars(self).update(state)
+            if "_model" in vars(self):
+                _input.check_consistent(self._is_own(self._model), owner, "the model")
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             raise ValueError(
                 f"The internal representation of {owner} was altered: {error}"
             ) from error
 
-    def _take(self, state: dict[str, Any]) -> None:
-        """Set the attributes of a pickle's state."""
-        vars(self).update(state)
+    def _converted(self, state: dict[str, Any]) -> tuple[dict[str, Any], Any]:
+        """Return such a state without those attributes, and the model that they are of."""
+        raise NotImplementedError
 
-    def _check_state(self) -> None:
-        """Refuse fitted state whose parts do not fit together.
-
-        Raises
-        ------
-        ValueError
-            If it was altered since `fit`.
-        """
+    def _is_own(self, model: Any) -> bool:
+        """Return whether a model is one that `fit` may find."""
+        raise NotImplementedError
 
     def __sklearn_is_fitted__(self) -> bool:
-        return "_model" in vars(self) or "n_features_in_" in vars(self)
+        return "_model" in vars(self)
 
     def _is_pairwise(self) -> bool:
         """Return whether X holds a value for every pair of samples."""
@@ -229,29 +215,38 @@ class BaseEstimator:
                 self._check_fitted()
             return super().__getattribute__(name)
 
+    @property
+    def n_features_in_(self) -> int:
+        n_features: int = fitted_model(self).n_features
+        return n_features
+
+    @n_features_in_.setter
+    def n_features_in_(self, value: int) -> None:
+        """Nothing: scikit-learn's `validate_data` sets it before `fit`, which finds it itself."""
+
+    @property
+    def feature_names_in_(self) -> NDArray[np.object_]:
+        names: NDArray[np.object_] | None = fitted_model(self).feature_names
+        if names is None:
+            raise AttributeError(f"{type(self).__name__!r} was not fitted with names of features")
+        return names
+
+    @feature_names_in_.setter
+    def feature_names_in_(self, value: Any) -> None:
+        self._rename(np.asarray(value, dtype=object))
+
+    @feature_names_in_.deleter
+    def feature_names_in_(self) -> None:
+        self._rename(None)
+
+    def _rename(self, names: NDArray[np.object_] | None) -> None:
+        """Give the features names; `validate_data` does so before `fit`, to a model of others."""
+        model = fitted_model(self) if self.__sklearn_is_fitted__() else None
+        if model is not None and (names is None or names.shape == (model.n_features,)):
+            commit(self, model.with_parts(feature_names=names))
+
     def _matrix_to_fit(self, X: Any) -> Matrix:
         return _input.check_matrix(X, type(self).__name__)
-
-    def _matrix_to_predict(self, X: Any) -> Matrix:
-        """Return `X` in the core's form; it must have the features that `fit` saw."""
-        self._check_fitted()
-        owner = type(self).__name__
-        matrix = _input.check_matrix(X, owner)
-        names = vars(self).get("feature_names_in_")
-        _input.check_features(
-            X, matrix.shape[1], owner, self.n_features_in_, names, self._feature_hint
-        )
-        return matrix
-
-    def _record_features(self, X: Any, n_features: int) -> None:
-        """Remember the features of the data that the estimator is now fitted on."""
-        self.n_features_in_ = n_features
-        vars(self).pop("_feature_hint", None)
-        names = _input.feature_names(X)
-        if names is not None:
-            self.feature_names_in_ = names
-        else:
-            vars(self).pop("feature_names_in_", None)
 
 
 def commit(estimator: BaseEstimator, model: Any) -> None:
@@ -296,7 +291,14 @@ class Classifier(BaseEstimator):
 
     _estimator_type = "classifier"
 
-    classes_: NDArray[Any]
+    @property
+    def classes_(self) -> NDArray[Any]:
+        classes: NDArray[Any] = fitted_model(self).classes
+        return classes
+
+    @classes_.setter
+    def classes_(self, value: Any) -> None:
+        commit(self, fitted_model(self).with_parts(classes=np.asarray(value)))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of every sample."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from maxmargin import _core
 from maxmargin._estimator.wording import counted
 
 __all__ = ["Certificate", "LinearCertificate"]
@@ -209,11 +210,13 @@ def together(machines: Sequence[AnyCertificate], seconds: float) -> AnyCertifica
     )
 
 
-def linear_certificate_of(result: Mapping[str, Any], seconds: float) -> LinearCertificate:
-    """Return the certificate for the per-machine arrays of a linear fit."""
+def linear_certificate_of(
+    outcomes: Sequence[_core.LinearOutcome], seconds: float
+) -> LinearCertificate:
+    """Return the certificate of a linear fit from the core's outcomes, by machine."""
     machines = []
-    for p, reason in enumerate(result["stop_reason"]):
-        primal, dual = float(result["primal_objective"][p]), float(result["dual_objective"][p])
+    for outcome in outcomes:
+        primal, dual = outcome.primal_objective, outcome.dual_objective
         gap = primal + dual
         machines.append(
             LinearCertificate(
@@ -221,10 +224,10 @@ def linear_certificate_of(result: Mapping[str, Any], seconds: float) -> LinearCe
                 dual_objective=dual,
                 duality_gap=gap,
                 relative_gap=gap / primal if primal > 0.0 else 0.0,
-                converged=reason == "converged",
-                stop_reason=reason,
-                n_iter=int(result["n_iter"][p]),
-                seconds=float(result["seconds"][p]),
+                converged=outcome.stop_reason == "converged",
+                stop_reason=outcome.stop_reason,
+                n_iter=outcome.n_iter,
+                seconds=outcome.seconds,
             )
         )
     return together(machines, seconds)

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from maxmargin import _input
-from maxmargin._estimator.base import Classifier
+from maxmargin._estimator.base import BaseEstimator, fitted_model
+from maxmargin._estimator.fitted import matrix_of
 from maxmargin._input.sparse import Matrix
 
 
-class OneVsRestClassifier(Classifier):
-    """A classifier with one f for each class against the rest.
+class OneVsRest(BaseEstimator):
+    """Decision values and labels of one f for each class against the rest.
 
     With two classes there is one f, positive for classes_[1].
     """
@@ -38,10 +38,7 @@ class OneVsRestClassifier(Classifier):
         ValueError
             If `X` is not valid, has another number of features, or f leaves the range of float64.
         """
-        values = self._scores(self._matrix_to_predict(X))
-        if not np.isfinite(values).all():
-            raise ValueError(self._overflow_message("a decision value is not finite"))
-        return values[:, 0] if len(self.classes_) == 2 else values
+        return self._decide(X)[1]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of every sample, shape (n_samples,), of the type of the labels.
@@ -49,24 +46,19 @@ class OneVsRestClassifier(Classifier):
         With two classes f = 0 belongs to classes_[1]; otherwise the class of the greatest f wins,
         of several such the first. Raises what `decision_function` raises.
         """
-        values = self.decision_function(X)
-        predicted: NDArray[Any] = self.classes_[winners(values)]
+        classes, values = self._decide(X)
+        predicted: NDArray[Any] = classes[winners(values)]
         return predicted
 
-    def _check_weights(self, coef: Any, intercept: Any) -> None:
-        """Refuse weights and biases that are not those of one f for each class.
+    def _decide(self, X: Any) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """Return the classes and the decision values, both of the model of one moment."""
+        model = fitted_model(self)
+        values = self._scores(matrix_of(X, type(self).__name__, model), model)
+        if not np.isfinite(values).all():
+            raise ValueError(self._overflow_message("a decision value is not finite"))
+        return model.classes, values[:, 0] if len(model.classes) == 2 else values
 
-        Raises
-        ------
-        ValueError
-            If they, or the classes, were altered since `fit`.
-        """
-        owner, classes = type(self).__name__, self.classes_
-        _input.check_consistent(_input.are_classes(classes), owner, "classes_")
-        shape = (len(positive_classes(len(classes))), self.n_features_in_)
-        _input.require_weights(coef, intercept, shape, owner)
-
-    def _scores(self, matrix: Matrix) -> NDArray[np.float64]:
+    def _scores(self, matrix: Matrix, model: Any) -> NDArray[np.float64]:
         """Return f of every problem, shape (n_samples, n_problems)."""
         raise NotImplementedError
 

@@ -241,6 +241,8 @@ warm_start : bool
 verbose : bool or int
     Whether to show progress on stderr: the pass, and the measure of `tol` in the last complete one.
     Of several problems, that of one; at the end their mean.
+t_ : float
+    1 plus the steps taken since w was 0; of several problems, the most.
 coef_ : ndarray of float64, shape (1, n_features) or (n_classes, n_features)
     w, or its average; with two classes that of classes_[1] against classes_[0].
 intercept_ : ndarray of float64, shape (1,) or (n_classes,)

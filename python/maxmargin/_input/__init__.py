@@ -56,7 +56,6 @@ from maxmargin._input.state import (
     is_array,
     is_finite_array,
     is_matrix,
-    require_weights,
     valid_indices,
 )
 
@@ -87,6 +86,7 @@ __all__ = [
     "check_max_iter",
     "check_n_jobs",
     "check_nu",
+    "check_consistent",
     "check_part",
     "check_real",
     "check_scores_of_grid",
@@ -103,8 +103,6 @@ __all__ = [
     "is_finite_array",
     "is_matrix",
     "is_real",
-    "check_consistent",
-    "require_weights",
     "check_weighted_classes",
     "upper_bounds",
     "weighted_bounds",

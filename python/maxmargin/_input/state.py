@@ -75,24 +75,6 @@ def valid_indices(value: Any, n: int, n_places: int) -> bool:
     return bool(is_within and (places[:-1] < places[1:]).all())
 
 
-def require_weights(coef: Any, intercept: Any, shape: tuple[int, ...], owner: str) -> None:
-    """Refuse weights and biases of linear functions that are not finite float64 arrays.
-
-    Parameters
-    ----------
-    shape : tuple of int
-        That of `coef`, (n_functions, n_features), or (n_features,) of one function.
-
-    Raises
-    ------
-    ValueError
-        If one of the two was altered.
-    """
-    n_functions = 1 if len(shape) == 1 else shape[0]
-    for name, value, wanted in (("coef_", coef, shape), ("intercept_", intercept, (n_functions,))):
-        check_consistent(is_finite_array(value, np.float64, wanted), owner, name)
-
-
 def is_matrix(value: Any, shape: tuple[int, int]) -> bool:
     """Return whether the core can read `value` as a matrix of that shape, of finite numbers."""
     if not isinstance(value, CsrMatrix):

@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin import _input
-from maxmargin._estimator.base import BaseEstimator, Classifier, Regressor
+from maxmargin._estimator.base import BaseEstimator, Classifier, Regressor, fitted_model
 from maxmargin._estimator.pipelines import unwrapped
 from maxmargin._estimator.wording import shown
 from maxmargin._input.sparse import CsrMatrix, Matrix, product
 from maxmargin.diagnostics._expansion import expansion
 from maxmargin.diagnostics._supported import is_estimator, require
 from maxmargin.linear.regression import LinearSVR
-from maxmargin.svm._machine import KernelMachine, model_of
+from maxmargin.svm._machine import KernelMachine
 from maxmargin.svm.one_class import OneClassSVM
 from maxmargin.svm.regression import NuSVR
 
@@ -206,12 +206,12 @@ def _norm_of(separator: Any) -> float:
 
 
 def _norm_in_feature_space(estimator: Any) -> float:
+    model = fitted_model(estimator)
+    kernel = model.kernel
     if isinstance(estimator, KernelMachine):
-        model = model_of(estimator)
-        kernel, vectors, beta = model.kernel, model.support_vectors, model.core.dual_coef[0]
+        vectors, beta = model.support_vectors, model.core.dual_coef[0]
     else:
-        kernel, vectors = estimator._kernel_params, estimator._support_vectors
-        beta = estimator.dual_coef_[0]
+        vectors, beta = model.vectors, model.dual_coef[0]
     if kernel.type == "precomputed":
         raise ValueError("||w|| needs the support vectors, and the kernel matrix was given")
     squared_norm = float(beta @ expansion(kernel, vectors, vectors, beta))

@@ -8,18 +8,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin import _core, _input
-from maxmargin._estimator.certificate import linear_certificate_of
-from maxmargin._estimator.one_vs_rest import OneVsRestClassifier
-from maxmargin._estimator.texts import LINEAR_CLASSIFICATION, documented
+from maxmargin._estimator.base import Classifier
+from maxmargin._estimator.certificate import LinearCertificate, linear_certificate_of
+from maxmargin._estimator.fitted import part
+from maxmargin._estimator.linear_functions import FittedFunctions, LinearFunctions
+from maxmargin._estimator.one_vs_rest import OneVsRest
+from maxmargin._estimator.texts import FIT, LINEAR_CLASSIFICATION, documented, documented_method
 from maxmargin._input import Callback, ClassWeight
 from maxmargin._input.sparse import Matrix
-from maxmargin.linear._machine import LinearMachine, LinearTraining
+from maxmargin.linear._fit import (
+    FittedMachine,
+    LinearTraining,
+    Solution,
+    commit,
+    intercept_scaling_of,
+    run,
+    training_of,
+    warn_of_stop,
+)
 
 __all__ = ["LinearSVC"]
 
 MULTI_CLASS = ("ovr", "crammer_singer")
 
-Classifier = TypeVar("Classifier", bound="LinearSVC")
+Self = TypeVar("Self", bound="LinearSVC")
 
 
 class ClassProblem(NamedTuple):
@@ -27,7 +39,7 @@ class ClassProblem(NamedTuple):
 
     matrix: Matrix
     codes: NDArray[np.int64]
-    classes: NDArray[Any]
+    labels: dict[str, Any]  # what the fitted state holds of them
     class_weight: NDArray[np.float64]
     weight: NDArray[np.float64]
     formulation: _core.LinearFormulation
@@ -35,7 +47,7 @@ class ClassProblem(NamedTuple):
 
     def check_weights(self, C: float) -> None:
         """Check that C times the weights is finite, and positive somewhere in every class."""
-        _input.upper_bounds(C, self.class_weight, self.codes, self.weight, self.classes)
+        _input.upper_bounds(C, self.class_weight, self.codes, self.weight, self.labels["classes"])
 
     def train(
         self,
@@ -43,12 +55,8 @@ class ClassProblem(NamedTuple):
         callback: Callback | None,
         fold_of: NDArray[np.int64] | None = None,
         n_folds: int = 0,
-    ) -> dict[str, Any]:
-        """Return the arrays of the core for every fold left out (none: all samples) and C.
-
-        The weights have the shape (n_folds * n_Cs, n_functions, n_features), the outcomes
-        (n_folds * n_Cs * n_machines,).
-        """
+    ) -> list[Solution]:
+        """Return the solutions for every fold left out (none: all samples) and C."""
         return _core.linear_svc_fit(
             self.matrix,
             self.codes,
@@ -63,19 +71,8 @@ class ClassProblem(NamedTuple):
         )
 
 
-def part_of(result: dict[str, Any], fit: int) -> dict[str, Any]:
-    """Return the arrays of one fold and C."""
-    n_fits = len(result["coef"])
-    return {
-        name: values[fit]
-        if name in ("coef", "intercept")
-        else values[fit * len(values) // n_fits : (fit + 1) * len(values) // n_fits]
-        for name, values in result.items()
-    }
-
-
 @documented(LINEAR_CLASSIFICATION)
-class LinearSVC(LinearMachine, OneVsRestClassifier):
+class LinearSVC(LinearFunctions, OneVsRest, Classifier):
     """Linear support vector classification, one class against the rest or all together.
 
     Solves, with y_i in {-1, +1} and f(x) = w.x + b,
@@ -135,6 +132,13 @@ class LinearSVC(LinearMachine, OneVsRestClassifier):
     True
     """
 
+    _model_type: type[FittedFunctions] = FittedMachine
+
+    certificate_: LinearCertificate = part("certificate")
+    n_iter_: int = part("n_iter")
+
+    _warn_of_stop = warn_of_stop
+
     def __init__(
         self,
         penalty: str = "l2",
@@ -170,50 +174,27 @@ class LinearSVC(LinearMachine, OneVsRestClassifier):
         self.time_limit = time_limit
         self.callback = callback
 
-    def fit(self: Classifier, X: Any, y: Any, sample_weight: Any = None) -> Classifier:
+    @documented_method(FIT)
+    def fit(self: Self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train on samples `X` with labels `y`.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            C-contiguous float32 or float64 arrays and canonical CSR are read in place; everything
-            else is converted to a copy.
         y : array-like of shape (n_samples,)
             Numbers, booleans or strings; at least two classes.
         sample_weight : array-like of shape (n_samples,), default=None
             Factors of C, >= 0. A sample of weight 0 is left out.
-
-        Returns
-        -------
-        LinearSVC
-            The estimator itself.
-
-        Raises
-        ------
-        ValueError
-            If a parameter, the data, the labels or the weights are not as described, or the
-            solution leaves the range of float64. The estimator then stays as it was.
-        Cancelled
-            If `callback` returned True. The estimator stays as it was.
-
-        Warns
-        -----
-        ConvergenceWarning
-            If the solver stopped before `tol` was reached. The model is usable.
         """
         problem = self._prepare(X, y, sample_weight)
         C = _input.check_C(self.C)
         problem.check_weights(C)
-        result, certificate = self._run(
-            lambda callback: problem.train(np.array([C]), callback), problem.training
+        [(core, _)], certificate = run(
+            self, lambda callback: problem.train(np.array([C]), callback), problem.training
         )
-        self._set_machines(X, problem, part_of(result, 0))
-        self._record_certificate(certificate)
+        commit(self, FittedMachine(core=core, certificate=certificate, **problem.labels))
         return self
 
-    def path(
-        self: Classifier, X: Any, y: Any, Cs: Any, sample_weight: Any = None
-    ) -> list[Classifier]:
+    def path(self: Self, X: Any, y: Any, Cs: Any, sample_weight: Any = None) -> list[Self]:
         """Train a model for every C, each from the one before it; the estimator stays as it is.
 
         Parameters
@@ -242,19 +223,19 @@ class LinearSVC(LinearMachine, OneVsRestClassifier):
         problem = self._prepare(X, y, sample_weight)
         grid = _input.check_grid("Cs", Cs)
         problem.check_weights(grid[-1])
-        result, _ = self._run(lambda callback: problem.train(grid, callback), problem.training)
+        solutions, _ = run(self, lambda callback: problem.train(grid, callback), problem.training)
         models = []
-        for c, C in enumerate(grid.tolist()):
+        for C, (core, outcomes) in zip(grid.tolist(), solutions, strict=True):
             model = type(self)(**self.get_params()).set_params(C=C)
-            part = part_of(result, c)
-            model._set_machines(X, problem, part)
-            model._record_certificate(linear_certificate_of(part, float(part["seconds"].sum())))
+            seconds = sum(outcome.seconds for outcome in outcomes)
+            certificate = linear_certificate_of(outcomes, seconds)
+            commit(model, FittedMachine(core=core, certificate=certificate, **problem.labels))
             models.append(model)
         return models
 
     def _prepare(self, X: Any, y: Any, sample_weight: Any) -> ClassProblem:
         owner = type(self).__name__
-        training = self._check_training()
+        training = training_of(self)
         formulation = self._check_formulation()
         matrix = self._matrix_to_fit(X)
         codes, classes = _input.check_labels(y, matrix.shape[0], owner)
@@ -262,23 +243,14 @@ class LinearSVC(LinearMachine, OneVsRestClassifier):
         class_weight = _input.check_class_weight(
             self.class_weight, classes, codes, self._counted(weight)
         )
-        return ClassProblem(matrix, codes, classes, class_weight, weight, formulation, training)
-
-    def _set_machines(self, X: Any, problem: ClassProblem, result: dict[str, Any]) -> None:
-        self.classes_ = problem.classes
-        self.coef_, self.intercept_ = result["coef"], result["intercept"]
-        self._record_features(X, problem.matrix.shape[1])
-
-    def _check_state(self) -> None:
-        self._check_weights(self.coef_, self.intercept_)
+        labels = {"classes": classes, "feature_names": _input.feature_names(X)}
+        return ClassProblem(matrix, codes, labels, class_weight, weight, formulation, training)
 
     def _check_formulation(self) -> _core.LinearFormulation:
         multi_class = _input.check_choice("multi_class", self.multi_class, MULTI_CLASS)
         penalty = _input.check_choice("penalty", self.penalty, ("l1", "l2"))
         loss = _input.check_choice("loss", self.loss, ("hinge", "squared_hinge"))
-        if self.dual != "auto":
-            _input.check_flag("dual", self.dual)
-        scaling = self._check_intercept_scaling()
+        scaling = intercept_scaling_of(self)
         if multi_class == "crammer_singer":
             if np.isinf(scaling):
                 raise ValueError(

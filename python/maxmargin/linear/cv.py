@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from typing import Any, TypeVar
 
@@ -10,16 +11,25 @@ from numpy.typing import NDArray
 
 from maxmargin import _input
 from maxmargin._estimator.certificate import linear_certificate_of
+from maxmargin._estimator.fitted import part
 from maxmargin._estimator.folds import check_folds, stratified_folds
 from maxmargin._estimator.one_vs_rest import winners
-from maxmargin._estimator.texts import LINEAR_CLASSIFICATION, documented
+from maxmargin._estimator.texts import FIT, LINEAR_CLASSIFICATION, documented, documented_method
 from maxmargin._input import Callback, ClassWeight
 from maxmargin._input.sparse import product, take_rows
-from maxmargin.linear.classification import ClassProblem, LinearSVC, part_of
+from maxmargin.linear._fit import FittedMachine, Solution, commit, run
+from maxmargin.linear.classification import ClassProblem, LinearSVC
 
 __all__ = ["LinearSVCCV"]
 
 Self = TypeVar("Self", bound="LinearSVCCV")
+
+
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+class FittedSearch(FittedMachine):
+    C: float
+    Cs: NDArray[np.float64]
+    scores: NDArray[np.float64]
 
 
 @documented(LINEAR_CLASSIFICATION)
@@ -57,6 +67,15 @@ class LinearSVCCV(LinearSVC):
     1.0
     """
 
+    Cs: Any
+    cv: int
+
+    _model_type = FittedSearch
+
+    C_: float = part("C")
+    Cs_: NDArray[np.float64] = part("Cs")
+    scores_: NDArray[np.float64] = part("scores")
+
     def __init__(
         self,
         *,
@@ -77,53 +96,56 @@ class LinearSVCCV(LinearSVC):
         time_limit: float | None = None,
         callback: Callback | None = None,
     ) -> None:
-        self.Cs = Cs
-        self.cv = cv
-        self.penalty = penalty
-        self.loss = loss
-        self.dual = dual
-        self.tol = tol
-        self.multi_class = multi_class
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.verbose = verbose
-        self.random_state = random_state
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.time_limit = time_limit
-        self.callback = callback
+        self._store(locals())
 
+    @documented_method(FIT)
     def fit(self: Self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Choose C by cross-validation and train on samples `X` with labels `y`.
 
-        Parameters, returned value, errors and warnings are those of `LinearSVC.fit`; a warning is
-        of the final machine.
+        A warning is of the final machine.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_samples,)
+            Numbers, booleans or strings; at least two classes, each with `cv` samples.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factors of C, >= 0. A sample of weight 0 is left out.
         """
         grid = self._check_grid()
         n_folds = _input.check_integer("cv", self.cv, at_least=2)
         problem = self._prepare(X, y, sample_weight)
         problem.check_weights(grid[-1])
         seed = _input.check_seed(self.random_state)
-        check_folds(problem.codes, problem.weight, problem.classes, n_folds, f"cv={n_folds}")
+        check_folds(
+            problem.codes, problem.weight, problem.labels["classes"], n_folds, f"cv={n_folds}"
+        )
         fold_of = stratified_folds(problem.codes, problem.weight, n_folds, seed, goes_on=True)
         fold_of[fold_of < 0] = 0  # samples of weight 0 count nowhere
         start = time.perf_counter()
-        found, _ = self._run(
+        found, _ = run(
+            self,
             lambda callback: problem.train(grid, callback, fold_of, n_folds),
             problem.training,
             is_last=False,
         )
-        scores = _scores(problem, found, fold_of, n_folds, len(grid))
+        scores = np.reshape(_accuracies(problem, found, fold_of, n_folds), (n_folds, len(grid)))
         best = int(scores.mean(axis=0).argmax())
 
-        def train_chosen(callback: Callback | None) -> dict[str, Any]:
-            return part_of(problem.train(grid[: best + 1], callback), best)
+        def train_chosen(callback: Callback | None) -> list[Solution]:
+            return problem.train(grid[: best + 1], callback)[best:]
 
-        result, _ = self._run(train_chosen, problem.training)
-        self.C_, self.Cs_, self.scores_ = float(grid[best]), grid, scores
-        self._set_machines(X, problem, result)
-        self._record_certificate(linear_certificate_of(result, time.perf_counter() - start))
+        [(core, outcomes)], _ = run(self, train_chosen, problem.training)
+        commit(
+            self,
+            FittedSearch(
+                core=core,
+                certificate=linear_certificate_of(outcomes, time.perf_counter() - start),
+                C=float(grid[best]),
+                Cs=grid,
+                scores=scores,
+                **problem.labels,
+            ),
+        )
         return self
 
     def path(self, X: Any, y: Any, Cs: Any, sample_weight: Any = None) -> Any:
@@ -136,23 +158,18 @@ class LinearSVCCV(LinearSVC):
         return _input.check_grid("Cs", self.Cs)
 
 
-def _scores(
-    problem: ClassProblem,
-    found: dict[str, Any],
-    fold_of: NDArray[np.int64],
-    n_folds: int,
-    n_grid: int,
-) -> NDArray[np.float64]:
-    """Return the accuracy on the samples held out, by fold and C."""
-    scores = np.empty((n_folds, n_grid))
+def _accuracies(
+    problem: ClassProblem, found: list[Solution], fold_of: NDArray[np.int64], n_folds: int
+) -> list[float]:
+    """Return the accuracy on the samples held out, of every solution."""
+    accuracies = []
+    n_grid = len(found) // n_folds
     for fold in range(n_folds):
         out = np.flatnonzero(fold_of == fold)
         held_out = take_rows(problem.matrix, out)
-        for c in range(n_grid):
-            machine = part_of(found, fold * n_grid + c)
-            columns = np.ascontiguousarray(machine["coef"].T)
-            values = product(held_out, columns) + machine["intercept"]
+        for core, _ in found[fold * n_grid : (fold + 1) * n_grid]:
+            values = product(held_out, np.ascontiguousarray(core.coef.T)) + core.intercept
             predicted = winners(values[:, 0] if values.shape[1] == 1 else values)
             is_right = predicted == problem.codes[out]
-            scores[fold, c] = np.average(is_right, weights=problem.weight[out])
-    return scores
+            accuracies.append(float(np.average(is_right, weights=problem.weight[out])))
+    return accuracies

@@ -8,10 +8,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin import _core, _input
-from maxmargin._estimator.base import Regressor
-from maxmargin._estimator.texts import LINEAR, documented
+from maxmargin._estimator.base import Regressor, fitted_model
+from maxmargin._estimator.certificate import LinearCertificate
+from maxmargin._estimator.fitted import matrix_of, part
+from maxmargin._estimator.linear_functions import FittedFunctions, LinearFunctions
+from maxmargin._estimator.texts import FIT, LINEAR, documented, documented_method
 from maxmargin._input import Callback
-from maxmargin.linear._machine import LinearMachine
+from maxmargin.linear._fit import (
+    FittedMachine,
+    commit,
+    intercept_scaling_of,
+    run,
+    training_of,
+    warn_of_stop,
+)
 
 __all__ = ["LinearSVR"]
 
@@ -19,7 +29,7 @@ Self = TypeVar("Self", bound="LinearSVR")
 
 
 @documented(LINEAR)
-class LinearSVR(LinearMachine, Regressor):
+class LinearSVR(LinearFunctions, Regressor):
     """Linear support vector regression.
 
     Solves, with f(x) = w.x + b,
@@ -61,6 +71,13 @@ class LinearSVR(LinearMachine, Regressor):
     [7.0]
     """
 
+    _model_type: type[FittedFunctions] = FittedMachine
+
+    certificate_: LinearCertificate = part("certificate")
+    n_iter_: int = part("n_iter")
+
+    _warn_of_stop = warn_of_stop
+
     def __init__(
         self,
         *,
@@ -92,69 +109,42 @@ class LinearSVR(LinearMachine, Regressor):
         self.time_limit = time_limit
         self.callback = callback
 
+    @documented_method(FIT)
     def fit(self: Self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train on samples `X` with targets `y`.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            C-contiguous float32 or float64 arrays and canonical CSR are read in place; everything
-            else is converted to a copy.
         y : array-like of shape (n_samples,)
             Real numbers.
         sample_weight : array-like of shape (n_samples,), default=None
             Factors of C, >= 0. A sample of weight 0 is left out.
-
-        Returns
-        -------
-        LinearSVR
-            The estimator itself.
-
-        Raises
-        ------
-        ValueError
-            If a parameter, the data, the targets or the weights are not as described, or the
-            solution leaves the range of float64. The estimator then stays as it was.
-        Cancelled
-            If `callback` returned True. The estimator stays as it was.
-
-        Warns
-        -----
-        ConvergenceWarning
-            If the solver stopped before `tol` was reached. The model is usable.
         """
-        training = self._check_training()
+        training = training_of(self)
         formulation = self._check_formulation()
         C = _input.check_C(self.C)
         matrix = self._matrix_to_fit(X)
         targets = _input.check_targets(y, matrix.shape[0], type(self).__name__)
         weight = _input.check_sample_weight(sample_weight, matrix.shape[0])
         _input.weighted_bounds(C, weight)
-        result, certificate = self._run(
+        [(core, _)], certificate = run(
+            self,
             lambda callback: _core.linear_svr_fit(
                 matrix, targets, weight, np.array([C]), formulation, training.options, callback
             ),
             training,
         )
-        self.coef_ = result["coef"][0, 0]
-        self.intercept_ = result["intercept"][0]
-        self._record_features(X, matrix.shape[1])
-        self._record_certificate(certificate)
+        names = _input.feature_names(X)
+        commit(self, FittedMachine(core=core, certificate=certificate, feature_names=names))
         return self
 
-    def _check_state(self) -> None:
-        shape, owner = (self.n_features_in_,), type(self).__name__
-        _input.require_weights(self.coef_, self.intercept_, shape, owner)
-
     def _check_formulation(self) -> _core.LinearFormulation:
-        if self.dual != "auto":
-            _input.check_flag("dual", self.dual)
         return _core.LinearFormulation(
             loss=_input.check_choice(
                 "loss", self.loss, ("epsilon_insensitive", "squared_epsilon_insensitive")
             ),
             epsilon=_input.check_real("epsilon", self.epsilon, at_least=0),
-            intercept_scaling=self._check_intercept_scaling(),
+            intercept_scaling=intercept_scaling_of(self),
         )
 
     def predict(self, X: Any) -> NDArray[np.float64]:
@@ -171,7 +161,8 @@ class LinearSVR(LinearMachine, Regressor):
         ValueError
             If `X` is not valid, has another number of features, or f leaves the range of float64.
         """
-        values = self._scores(self._matrix_to_predict(X))[:, 0]
+        model = fitted_model(self)
+        values = self._scores(matrix_of(X, type(self).__name__, model), model)[:, 0]
         if not np.isfinite(values).all():
             raise ValueError(self._overflow_message("a prediction is not finite"))
         return values

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Iterable
 from typing import Any, TypeVar
@@ -10,19 +11,46 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin import _core, _input
-from maxmargin._estimator.one_vs_rest import class_factors, positive_classes
+from maxmargin._estimator.base import Classifier, commit, fitted_model
+from maxmargin._estimator.fitted import check_fits, part
+from maxmargin._estimator.linear_functions import FittedFunctions, LinearFunctions
+from maxmargin._estimator.one_vs_rest import OneVsRest, class_factors, positive_classes
 from maxmargin._input import Callback, ClassWeight
 from maxmargin._input.examples import EMPTY, Examples
 from maxmargin._input.mapped import is_mapped
-from maxmargin._input.sparse import CsrMatrix, Matrix, product
-from maxmargin.online._mistake_driven import MistakeDriven
+from maxmargin._input.sparse import CsrMatrix, Matrix
+from maxmargin.online._passes import Passes, passes_of
 from maxmargin.online._settings import check_one_pass, settings_of
 from maxmargin.progress import with_line_of_passes
 
 Self = TypeVar("Self", bound="OnlineLinear")
 
 
-class OnlineLinear(MistakeDriven):
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+class FittedOnline(FittedFunctions):
+    """The model, where training goes on, and the record of the last call of a fit."""
+
+    classes: NDArray[Any]
+    states: _core.OnlineStates
+    passes: Passes
+    objective: NDArray[np.float64] | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_fits(self.states.shape == self.core.coef.shape, "the state of training")
+
+    @property
+    def t(self) -> float:
+        return 1.0 + float(self.states.n_steps.max())
+
+    def present(self) -> _core.OnlineStates:
+        """Return where training goes on; the weights of the model hold unless it is an average."""
+        if self.states.has_averages:
+            return self.states
+        return self.states.with_weights(self.core.coef, self.core.intercept)
+
+
+class OnlineLinear(LinearFunctions, OneVsRest, Classifier):
     """Linear functions trained by subgradient steps: `fit`, `partial_fit` and `fit_stream`."""
 
     penalty: str | None
@@ -37,7 +65,22 @@ class OnlineLinear(MistakeDriven):
     average: bool | int
     multi_class: str
     eta0: float
+    max_iter: int
+    tol: float | None
+    shuffle: bool
+    random_state: Any
+    n_jobs: int | None
     verbose: bool | int
+
+    _model_type = FittedOnline
+
+    n_iter_: int = part("passes.n_iter")
+    n_mistakes_: NDArray[np.int64] = part("passes.n_mistakes")
+    mistakes_per_pass_: list[NDArray[np.int64]] = part("passes.mistakes_per_pass")
+    converged_: bool = part("passes.converged")
+    t_: float = part("t")
+
+    _remedy = "take shorter steps"
 
     def fit(self: Self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train on samples `X` with labels `y`, from w = 0 unless `warm_start` is set.
@@ -80,18 +123,16 @@ class OnlineLinear(MistakeDriven):
         examples = self._examples(matrix, codes, classes, sample_weight)
         start = None
         if goes_on and self.__sklearn_is_fitted__():
-            _check_same_model(self, X, matrix, classes)
-            start = self._present_state()
+            start = _start_of(self, fitted_model(self), X, matrix, classes)
         validation_weight = EMPTY
         if self.early_stopping:
             examples, validation_weight = examples.split(
                 self.validation_fraction, settings.passes.seed
             )
         result = train(self, examples, validation_weight, settings, start)
-        objective = self._evaluate(examples, settings, result.states)
-        self._set_fit(examples, settings, result, objective)
-        self._record_features(X, matrix.shape[1])
-        self._warn(settings)
+        model = self._finished(_input.feature_names(X), examples, settings, result)
+        commit(self, model)
+        self._warn(settings, model, examples)
         return self
 
     def partial_fit(
@@ -118,31 +159,7 @@ class OnlineLinear(MistakeDriven):
         ValueError
             As in `fit`; also if `classes` is missing in the first call, or another than before.
         """
-        owner = type(self).__name__
-        settings = settings_of(self)
-        settings.passes.max_iter, settings.passes.tol = 1, None
-        check_one_pass(self.class_weight, self.early_stopping)
-        is_first = not self.__sklearn_is_fitted__()
-        if is_first and classes is None:
-            raise ValueError(
-                "classes must be passed on the first call to partial_fit, or to fit_stream"
-            )
-        known = _input.check_classes(classes) if classes is not None else self.classes_
-        matrix = self._matrix_to_fit(X)
-        codes = _input.check_known_labels(y, matrix.shape[0], owner, known)
-        if sample_weight is not None:
-            sample_weight = _input.check_sample_weight(
-                sample_weight, matrix.shape[0], may_vanish=True
-            )
-        examples = self._examples(matrix, codes, known, sample_weight)
-        start = None
-        if not is_first:
-            _check_same_model(self, X, matrix, known)
-            start = self._present_state()
-        result = train(self, examples, EMPTY, settings, start)
-        self._set_fit(examples, settings, result)
-        if is_first:
-            self._record_features(X, matrix.shape[1])
+        commit(self, self._after_pass(self._model_before(), X, y, classes, sample_weight))
         return self
 
     def fit_stream(self: Self, chunks: Iterable[Any], classes: Any = None) -> Self:
@@ -173,27 +190,22 @@ class OnlineLinear(MistakeDriven):
         """
         if not isinstance(chunks, Iterable):
             raise TypeError(f"chunks must be an iterable of tuples, got {type(chunks).__name__}")
-        before = dict(vars(self))
+        model = self._model_before()
         mistakes: list[NDArray[np.int64]] = []
-        try:
-            for chunk in chunks:
-                if not isinstance(chunk, tuple) or len(chunk) not in (2, 3):
-                    raise ValueError(
-                        "chunks must hold tuples (X, y) or (X, y, sample_weight), got one of type "
-                        f"{type(chunk).__name__}"
-                    )
-                X, y, *weight = chunk
-                self.partial_fit(X, y, classes, *weight)
-                mistakes.append(self.n_mistakes_)
-            if not mistakes:
-                raise ValueError("chunks holds no chunk to learn from")
-        except BaseException:
-            vars(self).clear()
-            vars(self).update(before)
-            raise
-        self.n_mistakes_ = np.sum(mistakes, axis=0)
-        self.mistakes_per_pass_ = [np.array([count]) for count in self.n_mistakes_]
-        self.converged_ = not self.n_mistakes_.any()
+        for chunk in chunks:
+            if not isinstance(chunk, tuple) or len(chunk) not in (2, 3):
+                raise ValueError(
+                    "chunks must hold tuples (X, y) or (X, y, sample_weight), got one of type "
+                    f"{type(chunk).__name__}"
+                )
+            X, y, *weight = chunk
+            model = self._after_pass(model, X, y, classes, *weight)
+            mistakes.append(model.passes.n_mistakes)
+        if model is None or not mistakes:
+            raise ValueError("chunks holds no chunk to learn from")
+        of_all = np.sum(mistakes, axis=0)
+        passes = Passes([np.array([count]) for count in of_all], not of_all.any())
+        commit(self, model.with_parts(passes=passes))
         return self
 
     # -- what an estimator says of itself ----------------------------------------------------------
@@ -202,13 +214,27 @@ class OnlineLinear(MistakeDriven):
         """Set the loss and the steps."""
         raise NotImplementedError
 
-    def _evaluate(
-        self, examples: Examples, settings: _core.OnlineSettings, states: _core.OnlineStates
-    ) -> NDArray[np.float64] | None:
-        """Return the objective that `fit` reports, if it does."""
-        return None
+    def _finished(
+        self,
+        names: NDArray[np.object_] | None,
+        examples: Examples,
+        settings: _core.OnlineSettings,
+        result: _core.OnlineResult,
+        *,
+        is_one_pass: bool = False,
+    ) -> FittedOnline:
+        """Return what `fit` or `partial_fit` is to keep."""
+        return FittedOnline(
+            core=result.states.model(len(examples.classes)),
+            classes=examples.classes,
+            feature_names=names,
+            states=result.states,
+            passes=passes_of(result.records),
+        )
 
-    def _warn(self, settings: _core.OnlineSettings) -> None:
+    def _warn(
+        self, settings: _core.OnlineSettings, model: FittedOnline, examples: Examples
+    ) -> None:
         """Warn, for the caller of `fit`, that training did not converge."""
         raise NotImplementedError
 
@@ -235,74 +261,69 @@ class OnlineLinear(MistakeDriven):
             weight = class_factors(weight)
         return Examples(matrix, codes, classes, sample_weight, weight, positive)
 
-    def _present_state(self) -> _core.OnlineStates:
-        """Return where training goes on; coef_ holds unless it is an average."""
-        if self._state.has_averages:
-            return self._state
-        return self._state.with_weights(self.coef_, self.intercept_)
+    def _model_before(self) -> FittedOnline | None:
+        return fitted_model(self) if self.__sklearn_is_fitted__() else None
 
-    def _set_fit(
+    def _after_pass(
         self,
-        examples: Examples,
-        settings: _core.OnlineSettings,
-        result: _core.OnlineResult,
-        objective: NDArray[np.float64] | None = None,
-    ) -> None:
-        self.classes_ = examples.classes
-        self._state = result.states
-        self.coef_, self.intercept_ = weights_of(self._state)
-        self._set_record(result.records)
+        model: FittedOnline | None,
+        X: Any,
+        y: Any,
+        classes: Any = None,
+        sample_weight: Any = None,
+    ) -> FittedOnline:
+        """Return the model after a pass over samples, from another or from weights of 0."""
+        owner = type(self).__name__
+        settings = settings_of(self)
+        settings.passes.max_iter, settings.passes.tol = 1, None
+        check_one_pass(self.class_weight, self.early_stopping)
+        if classes is not None:
+            known = _input.check_classes(classes)
+        elif model is not None:
+            known = model.classes
+        else:
+            raise ValueError(
+                "classes must be passed on the first call to partial_fit, or to fit_stream"
+            )
+        matrix = self._matrix_to_fit(X)
+        codes = _input.check_known_labels(y, matrix.shape[0], owner, known)
+        if sample_weight is not None:
+            sample_weight = _input.check_sample_weight(
+                sample_weight, matrix.shape[0], may_vanish=True
+            )
+        examples = self._examples(matrix, codes, known, sample_weight)
+        start = None if model is None else _start_of(self, model, X, matrix, known)
+        result = train(self, examples, EMPTY, settings, start)
+        names = _input.feature_names(X) if model is None else model.feature_names
+        return self._finished(names, examples, settings, result, is_one_pass=True)
 
-    def _take(self, state: dict[str, Any]) -> None:
-        if isinstance(state.get("_state"), dict):  # as earlier versions pickled it
-            state = {**state, "_state": _core.OnlineStates(**state["_state"])}
-        super()._take(state)
-
-    def _check_state(self) -> None:
-        self._check_weights(self.coef_, self.intercept_)
-        is_whole = self._state.w.shape == self.coef_.shape
-        _input.check_consistent(is_whole, type(self).__name__, "the state of training")
-
-    def _scores(self, matrix: Matrix) -> NDArray[np.float64]:
-        return product(matrix, np.ascontiguousarray(self.coef_.T)) + self.intercept_
-
-    _shorter_steps = "shorter steps"
-
-    def _overflow_message(self, what: str) -> str:
-        return (
-            f"{type(self).__name__} overflows on these data ({what}): scale the data, or take "
-            f"{self._shorter_steps}"
-        )
+    def _old_parts(self, state: dict[str, Any]) -> dict[str, Any]:
+        states = state.pop("_state")
+        passes = Passes(state.pop("mistakes_per_pass_"), state.pop("converged_"))
+        for name in ("n_mistakes_", "_has_diverged"):
+            state.pop(name, None)
+        return {
+            **super()._old_parts(state),
+            "states": _core.OnlineStates(**states) if isinstance(states, dict) else states,
+            "passes": passes,
+        }
 
 
-def _check_same_model(
-    estimator: OnlineLinear, X: Any, matrix: Matrix, classes: NDArray[Any]
-) -> None:
+def _start_of(
+    estimator: OnlineLinear, model: FittedOnline, X: Any, matrix: Matrix, classes: NDArray[Any]
+) -> _core.OnlineStates:
+    """Return where the training of a model goes on, on samples of the same classes and features."""
     owner = type(estimator).__name__
-    _input.check_features(
-        X,
-        matrix.shape[1],
-        owner,
-        estimator.n_features_in_,
-        vars(estimator).get("feature_names_in_"),
-    )
-    if not np.array_equal(classes, estimator.classes_):
+    _input.check_features(X, matrix.shape[1], owner, model.n_features, model.feature_names)
+    if not np.array_equal(classes, model.classes):
         raise ValueError(
-            f"{owner} goes on from weights for the classes {estimator.classes_.tolist()}, but got "
-            f"the classes {classes.tolist()}"
+            f"{owner} goes on from weights for the classes {model.classes.tolist()}, but got the "
+            f"classes {classes.tolist()}"
         )
-    one_problem = len(estimator._state.n_steps) == 1
+    one_problem = len(model.states.n_steps) == 1
     if len(classes) > 2 and one_problem != (estimator.multi_class == "crammer_singer"):
         raise ValueError(f"{owner} goes on from weights of another multi_class")
-
-
-def weights_of(
-    states: _core.OnlineStates,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the averages if there are any, else the last w and b."""
-    if states.has_averages:
-        return states.average_w, states.average_b
-    return states.w, states.b
+    return model.present()
 
 
 def train(

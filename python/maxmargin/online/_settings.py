@@ -8,6 +8,7 @@ import numpy as np
 
 from maxmargin import _core, _input
 from maxmargin._input import ClassWeight
+from maxmargin.online._passes import check_passes
 
 if TYPE_CHECKING:
     from maxmargin.online._fit import OnlineLinear
@@ -22,7 +23,7 @@ def settings_of(estimator: OnlineLinear) -> _core.OnlineSettings:
     _input.check_real("validation_fraction", estimator.validation_fraction, above=0, below=1)
     _input.check_choice("multi_class", estimator.multi_class, ("ovr", "crammer_singer"))
     settings = _core.OnlineSettings()
-    settings.passes = estimator._check_passes()
+    settings.passes = check_passes(estimator)
     if early and settings.passes.tol is None:
         settings.passes.tol = _EARLY_TOL
     settings.passes.n_iter_no_change = _input.check_integer(

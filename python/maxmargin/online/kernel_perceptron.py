@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin import _core, _input
-from maxmargin._estimator.one_vs_rest import positive_classes
+from maxmargin._estimator.base import Classifier, commit, fitted_model
+from maxmargin._estimator.fitted import FittedState, check_fits, part
+from maxmargin._estimator.one_vs_rest import OneVsRest, positive_classes
 from maxmargin._estimator.texts import PASSES, documented
 from maxmargin._input import Callback, Gamma
 from maxmargin._input.sparse import CsrMatrix, Matrix, take_rows
@@ -19,7 +23,7 @@ from maxmargin.kernels._parameter import (
     overflow_message,
     with_gamma,
 )
-from maxmargin.online._mistake_driven import MistakeDriven
+from maxmargin.online._passes import Passes, check_passes, passes_of, warn_of_mistakes
 from maxmargin.progress import with_line_of_passes
 
 __all__ = ["KernelPerceptron"]
@@ -29,8 +33,54 @@ MULTI_CLASS = ("ovr", "crammer_singer")
 Self = TypeVar("Self", bound="KernelPerceptron")
 
 
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+class FittedExpansion(FittedState):
+    """Functions that are sums of kernel values with support vectors, and how they were found."""
+
+    classes: NDArray[Any]
+    kernel: KernelParams
+    vectors: Matrix
+    dual_coef: NDArray[np.float64]
+    intercept: NDArray[np.float64]
+    support: NDArray[np.int64]
+    alpha: NDArray[np.int64]
+    passes: Passes
+    kernel_rows: int
+
+    def __post_init__(self) -> None:
+        check_fits(isinstance(self.kernel, KernelParams), "the kernel")
+        check_fits(_input.are_classes(self.classes), "classes_")
+        coef, n_problems = self.dual_coef, len(positive_classes(len(self.classes)))
+        is_coef = _input.is_finite_array(coef, np.float64, (n_problems, None))
+        check_fits(is_coef, "dual_coef_")
+        is_offset = _input.is_finite_array(self.intercept, np.float64, (n_problems,))
+        check_fits(is_offset, "intercept_")
+        is_matrix = _input.is_matrix(self.vectors, (coef.shape[1], self.n_features))
+        check_fits(is_matrix, "support_vectors_")
+        n_samples = self.alpha.shape[-1]
+        shapes = (n_samples,), (n_problems, n_samples)
+        is_alpha = any(_input.is_array(self.alpha, np.int64, shape) for shape in shapes)
+        check_fits(is_alpha, "alpha_")
+        is_support = _input.valid_indices(self.support, coef.shape[1], n_samples)
+        check_fits(is_support, "support_")
+
+    @property
+    def n_features(self) -> int:
+        return int(self.vectors.shape[1])
+
+    @property
+    def shown_vectors(self) -> Any:
+        vectors = self.vectors
+        return vectors.to_scipy() if isinstance(vectors, CsrMatrix) else vectors
+
+    @cached_property
+    def decision(self) -> _core.Decision:
+        kernel = self.kernel.to_core(self.vectors)
+        return _core.Decision(self.vectors, self.dual_coef, -self.intercept, kernel)
+
+
 @documented(PASSES)
-class KernelPerceptron(MistakeDriven):
+class KernelPerceptron(OneVsRest, Classifier):
     """The perceptron in the feature space of a kernel [1]_ [2]_.
 
     alpha_i counts the mistakes on example i, y_i in {-1, +1}:
@@ -119,6 +169,17 @@ class KernelPerceptron(MistakeDriven):
     [0, 1, 1, 0]
     """
 
+    alpha_: NDArray[np.int64] = part("alpha")
+    support_: NDArray[np.int64] = part("support")
+    support_vectors_: Any = part("shown_vectors")
+    dual_coef_: NDArray[np.float64] = part("dual_coef")
+    intercept_: NDArray[np.float64] = part("intercept")
+    n_iter_: int = part("passes.n_iter")
+    n_mistakes_: NDArray[np.int64] = part("passes.n_mistakes")
+    mistakes_per_pass_: list[NDArray[np.int64]] = part("passes.mistakes_per_pass")
+    converged_: bool = part("passes.converged")
+    kernel_rows_: int = part("kernel_rows")
+
     def __init__(
         self,
         *,
@@ -177,7 +238,7 @@ class KernelPerceptron(MistakeDriven):
         ConvergenceWarning
             If the last of `max_iter` passes still made mistakes.
         """
-        passes = self._check_passes()
+        passes = check_passes(self)
         n_threads = _input.check_n_jobs(self.n_jobs)
         average = _input.check_flag("average", self.average)
         _input.check_choice("multi_class", self.multi_class, MULTI_CLASS)
@@ -210,68 +271,46 @@ class KernelPerceptron(MistakeDriven):
             result = with_line_of_passes(train, "mistake_rate") if is_shown else train(None)
         except _core.NumericError as error:
             raise ValueError(overflow_message(kernel, str(error))) from error
-        self.classes_ = classes
-        self._set_model(matrix, result, offset, kernel)
-        self._set_record(result.records)
-        self.kernel_rows_ = result.kernel_rows
-        self._record_features(X, matrix.shape[1])
-        self._warn_of_mistakes(passes.max_iter)
+        alpha, beta = result.alpha, result.beta
+        support = np.flatnonzero(beta.any(axis=0)).astype(np.int64)
+        model = FittedExpansion(
+            classes=classes,
+            feature_names=_input.feature_names(X),
+            kernel=kernel,
+            vectors=take_rows(matrix, support),
+            dual_coef=np.ascontiguousarray(beta[:, support]),
+            intercept=offset * beta.sum(axis=1),
+            support=support,
+            alpha=alpha[0] if len(alpha) == 1 else alpha,
+            passes=passes_of(result.records),
+            kernel_rows=result.kernel_rows,
+        )
+        commit(self, model)
+        warn_of_mistakes(self, model.passes, passes.max_iter)
         return self
 
-    def _set_model(
-        self,
-        matrix: Matrix,
-        result: _core.KernelPerceptronFit,
-        offset: float,
-        kernel: KernelParams,
-    ) -> None:
-        alpha, beta = result.alpha, result.beta
-        self.alpha_ = alpha[0] if len(alpha) == 1 else alpha
-        self.support_: NDArray[np.int64] = np.flatnonzero(beta.any(axis=0)).astype(np.int64)
-        self.dual_coef_ = np.ascontiguousarray(beta[:, self.support_])
-        self.intercept_ = offset * beta.sum(axis=1)
-        self._dual_coef = self.dual_coef_
-        self._support_vectors = take_rows(matrix, self.support_)
-        self._kernel_params = kernel
-        self._cache = {}
+    def _converted(self, state: dict[str, Any]) -> tuple[dict[str, Any], FittedExpansion]:
+        n_features = state.pop("n_features_in_")
+        for name in ("n_iter_", "n_mistakes_", "_dual_coef", "_cache"):
+            state.pop(name, None)
+        names = ("classes", "dual_coef", "intercept", "support", "alpha", "kernel_rows")
+        model = FittedExpansion(
+            feature_names=state.pop("feature_names_in_", None),
+            kernel=state.pop("_kernel_params"),
+            vectors=state.pop("_support_vectors"),
+            passes=Passes(state.pop("mistakes_per_pass_"), state.pop("converged_")),
+            **{name: state.pop(f"{name}_") for name in names},
+        )
+        check_fits(model.n_features == n_features, "n_features_in_")
+        return state, model
 
-    @property
-    def support_vectors_(self) -> Any:
-        vectors = self._support_vectors
-        return vectors.to_scipy() if isinstance(vectors, CsrMatrix) else vectors
+    def _is_own(self, model: Any) -> bool:
+        return isinstance(model, FittedExpansion)
 
-    def _check_state(self) -> None:
-        owner, intact = type(self).__name__, _input.check_consistent
-        intact(isinstance(self._kernel_params, KernelParams), owner, "the kernel")
-        intact(_input.are_classes(self.classes_), owner, "classes_")
-        coef, n_problems = self.dual_coef_, len(positive_classes(len(self.classes_)))
-        is_coef = _input.is_finite_array(coef, np.float64, (n_problems, None))
-        intact(is_coef, owner, "dual_coef_")
-        is_offset = _input.is_finite_array(self.intercept_, np.float64, (n_problems,))
-        intact(is_offset, owner, "intercept_")
-        shape = (coef.shape[1], self.n_features_in_)
-        intact(_input.is_matrix(self._support_vectors, shape), owner, "support_vectors_")
-        n_samples = self.alpha_.shape[-1]
-        shapes = (n_samples,), (n_problems, n_samples)
-        is_alpha = any(_input.is_array(self.alpha_, np.int64, shape) for shape in shapes)
-        intact(is_alpha, owner, "alpha_")
-        is_support = _input.valid_indices(self.support_, coef.shape[1], n_samples)
-        intact(is_support, owner, "support_")
-
-    def _scores(self, matrix: Matrix) -> NDArray[np.float64]:
+    def _scores(self, matrix: Matrix, model: FittedExpansion) -> NDArray[np.float64]:
         n_threads = _input.check_n_jobs(self.n_jobs)
-        kernel = self._kernel_params
-        if "decision" not in self._cache:
-            self._check_state()
-            self._cache["decision"] = _core.Decision(
-                self._support_vectors,
-                self.dual_coef_,
-                -self.intercept_,
-                kernel.to_core(self._support_vectors),
-            )
-        check_samples(kernel, matrix)
-        decision: _core.Decision = self._cache["decision"]
-        return decision.decision_function(matrix, n_threads, kernel.factors(matrix))
+        check_samples(model.kernel, matrix)
+        return model.decision.decision_function(matrix, n_threads, model.kernel.factors(matrix))
 
     def _overflow_message(self, what: str) -> str:
-        return overflow_message(self._kernel_params, what)
+        return overflow_message(fitted_model(self).kernel, what)

@@ -7,7 +7,9 @@ from typing import Any
 from maxmargin import _core, _input
 from maxmargin._estimator.texts import ONLINE, documented
 from maxmargin._input import ClassWeight
-from maxmargin.online._fit import OnlineLinear
+from maxmargin._input.examples import Examples
+from maxmargin.online._fit import FittedOnline, OnlineLinear
+from maxmargin.online._passes import warn_of_mistakes
 
 __all__ = ["Perceptron"]
 
@@ -57,7 +59,7 @@ class Perceptron(OnlineLinear):
     converged_ : bool
         Whether the last pass made no mistake: without a penalty, the last w and b separate the
         training data. It and the three above speak of the last call of `fit` or `partial_fit`.
-    n_features_in_, feature_names_in_
+    t_, n_features_in_, feature_names_in_
 
     Notes
     -----
@@ -92,6 +94,8 @@ class Perceptron(OnlineLinear):
     True
     """
 
+    margin: float
+
     def __init__(
         self,
         *,
@@ -115,29 +119,13 @@ class Perceptron(OnlineLinear):
         verbose: bool | int = 0,
         n_jobs: int | None = None,
     ) -> None:
-        self.penalty = penalty
-        self.alpha = alpha
-        self.l1_ratio = l1_ratio
-        self.max_iter = max_iter
-        self.fit_intercept = fit_intercept
-        self.shuffle = shuffle
-        self.random_state = random_state
-        self.eta0 = eta0
-        self.tol = tol
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.margin = margin
-        self.average = average
-        self.multi_class = multi_class
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.n_jobs = n_jobs
+        self._store(locals())
 
     def _set_steps(self, settings: _core.OnlineSettings) -> None:
         settings.loss = _core.MarginLoss(_input.check_real("margin", self.margin, at_least=0))
         settings.step = _core.StepSize.constant(_input.check_real("eta0", self.eta0, above=0))
 
-    def _warn(self, settings: _core.OnlineSettings) -> None:
-        self._warn_of_mistakes(settings.passes.max_iter)
+    def _warn(
+        self, settings: _core.OnlineSettings, model: FittedOnline, examples: Examples
+    ) -> None:
+        warn_of_mistakes(self, model.passes, settings.passes.max_iter)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Any
 
@@ -9,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin import _core, _input
+from maxmargin._estimator.fitted import part
 from maxmargin._estimator.texts import ONLINE, documented
 from maxmargin._estimator.wording import counted
 from maxmargin._input import ClassWeight
 from maxmargin._input.examples import Examples
 from maxmargin.exceptions import ConvergenceWarning, warn_caller
-from maxmargin.online._fit import OnlineLinear, weights_of
+from maxmargin.online._fit import FittedOnline, OnlineLinear
 
 __all__ = ["SGDClassifier"]
 
@@ -90,7 +92,7 @@ class SGDClassifier(OnlineLinear):
     mistakes_per_pass_
     converged_ : bool
         Whether `tol` ended training, or a pass after which no other would change w.
-    n_features_in_, feature_names_in_
+    t_, n_features_in_, feature_names_in_
 
     Notes
     -----
@@ -118,6 +120,13 @@ class SGDClassifier(OnlineLinear):
     ['a', 'b']
     """
 
+    loss: str
+    learning_rate: str
+    power_t: float
+    batch_size: int | str
+
+    objective_: NDArray[np.float64] = part("objective")
+
     def __init__(
         self,
         loss: str = "hinge",
@@ -144,30 +153,9 @@ class SGDClassifier(OnlineLinear):
         verbose: bool | int = 0,
         n_jobs: int | None = None,
     ) -> None:
-        self.loss = loss
-        self.penalty = penalty
-        self.alpha = alpha
-        self.l1_ratio = l1_ratio
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.tol = tol
-        self.shuffle = shuffle
-        self.random_state = random_state
-        self.learning_rate = learning_rate
-        self.eta0 = eta0
-        self.power_t = power_t
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.average = average
-        self.batch_size = batch_size
-        self.multi_class = multi_class
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.n_jobs = n_jobs
+        self._store(locals())
 
-    _shorter_steps = "shorter steps, as learning_rate='constant' or 'invscaling' with a small eta0"
+    _remedy = "take shorter steps, as learning_rate='constant' or 'invscaling' with a small eta0"
 
     def _set_steps(self, settings: _core.OnlineSettings) -> None:
         settings.loss = _LOSSES[_input.check_choice("loss", self.loss, tuple(_LOSSES))]
@@ -200,30 +188,29 @@ class SGDClassifier(OnlineLinear):
         slope = 2.0 * (1.0 + length) if self.loss == "squared_hinge" else 1.0  # where m = -length
         return max(0.0, slope / (length * alpha) - 1.0)
 
-    def _set_fit(
+    def _finished(
         self,
+        names: NDArray[np.object_] | None,
         examples: Examples,
         settings: _core.OnlineSettings,
         result: _core.OnlineResult,
-        objective: NDArray[np.float64] | None = None,
-    ) -> None:
-        super()._set_fit(examples, settings, result)
-        l1, l2 = settings.penalty.l1, settings.penalty.l2
-        self.converged_ = all(
-            record.is_stalled or (record.is_separated and l1 == l2 == 0.0)
-            for record in result.records
+        *,
+        is_one_pass: bool = False,
+    ) -> FittedOnline:
+        model = super()._finished(names, examples, settings, result)
+        is_plain = settings.penalty.l1 == settings.penalty.l2 == 0.0
+        converged = all(
+            record.is_stalled or (record.is_separated and is_plain) for record in result.records
         )
-        vars(self).pop("objective_", None)
-        if objective is not None:
-            self.objective_ = objective
-            # The hinge with l2 is what the steps are made for: its last weights are rough, no more.
-            may_diverge = self.loss == "squared_hinge" or l1 > 0.0
-            at_zero = math.inf if self.loss == "perceptron" else _mean_weight(examples)
-            self._has_diverged = may_diverge and bool((objective > at_zero).any())
-            self.converged_ = self.converged_ and not self._has_diverged
+        objective = None
+        if not is_one_pass:
+            objective = self._objective(examples, settings, model.core)
+            converged = converged and not self._has_diverged(settings, objective, examples)
+        passes = dataclasses.replace(model.passes, converged=converged)
+        return model.with_parts(passes=passes, objective=objective)
 
-    def _evaluate(
-        self, examples: Examples, settings: _core.OnlineSettings, states: _core.OnlineStates
+    def _objective(
+        self, examples: Examples, settings: _core.OnlineSettings, core: _core.LinearModel
     ) -> NDArray[np.float64]:
         objective = _core.online_objective(
             examples.X,
@@ -232,20 +219,35 @@ class SGDClassifier(OnlineLinear):
             examples.class_weight,
             examples.positive,
             settings,
-            *weights_of(states),
+            core.coef,
+            core.intercept,
         )
         if not np.isfinite(objective).all():
             raise ValueError(self._overflow_message("the objective overflows"))
         return objective
 
-    def _warn(self, settings: _core.OnlineSettings) -> None:
-        passes = settings.passes
-        if self.converged_ or passes.tol is None:
+    def _has_diverged(
+        self, settings: _core.OnlineSettings, objective: NDArray[np.float64], examples: Examples
+    ) -> bool:
+        """Return whether the weights are worse than none.
+
+        The hinge with l2 is what the steps are made for: its last weights are rough, no more.
+        """
+        if self.loss == "perceptron" or not (self.loss == "squared_hinge" or settings.penalty.l1):
+            return False
+        return bool((objective > _mean_weight(examples)).any())
+
+    def _warn(
+        self, settings: _core.OnlineSettings, model: FittedOnline, examples: Examples
+    ) -> None:
+        passes, objective = settings.passes, model.objective
+        assert objective is not None
+        if model.passes.converged or passes.tol is None:
             return
-        if self._has_diverged:
+        if self._has_diverged(settings, objective, examples):
             fault = (
-                f"is no better than weights of 0: its objective is {self.objective_.max():.4g}. "
-                f"Take {self._shorter_steps}."
+                f"is no better than weights of 0: its objective is {objective.max():.4g}. "
+                f"{self._remedy.capitalize()}."
             )
         else:
             fault = (

@@ -31,7 +31,7 @@ _SOLVERS.update({2: _SOLVERS[1], 12: _SOLVERS[11]})  # in the primal, in the dua
 
 
 class _Trainer:
-    def _warn_of_stop(self, certificate: Any) -> None:
+    def _warn_of_stop(self, model: Any) -> None:
         """Leave the warning to scikit-learn."""
 
 

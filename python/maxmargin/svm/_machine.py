@@ -235,35 +235,6 @@ class KernelMachine(BaseEstimator):
         weights.flags.writeable = False
         return weights
 
-    @property
-    def n_features_in_(self) -> int:
-        return model_of(self).n_features
-
-    @n_features_in_.setter
-    def n_features_in_(self, value: int) -> None:
-        """Nothing: scikit-learn's `validate_data` sets it before `fit`, which finds it itself."""
-
-    @property
-    def feature_names_in_(self) -> NDArray[np.object_]:
-        names = model_of(self).feature_names
-        if names is None:
-            raise AttributeError(f"{type(self).__name__!r} was not fitted with names of features")
-        return names
-
-    @feature_names_in_.setter
-    def feature_names_in_(self, value: Any) -> None:
-        self._rename(np.asarray(value, dtype=object))
-
-    @feature_names_in_.deleter
-    def feature_names_in_(self) -> None:
-        self._rename(None)
-
-    def _rename(self, names: NDArray[np.object_] | None) -> None:
-        """Give the features names; `validate_data` does so before `fit`, to a model of others."""
-        model = model_of(self) if self.__sklearn_is_fitted__() else None
-        if model is not None and (names is None or names.shape == (model.n_features,)):
-            commit(self, model.with_parts(feature_names=names))
-
     def _machine_values(self, X: Any) -> tuple[TrainedMachine, NDArray[np.float64]]:
         """Return the model, and in LIBSVM's sign the values of its machines for every sample.
 
@@ -273,7 +244,7 @@ class KernelMachine(BaseEstimator):
         matrix = self._matrix_to_predict(X, model)
         return model, model.values(matrix, _input.check_n_jobs(self.n_jobs))
 
-    def _matrix_to_predict(self, X: Any, model: TrainedMachine) -> Matrix:  # type: ignore[override]
+    def _matrix_to_predict(self, X: Any, model: TrainedMachine) -> Matrix:
         owner = type(self).__name__
         matrix = _input.check_matrix(X, owner)
         if model.kernel.type != "precomputed":
@@ -298,19 +269,15 @@ class KernelMachine(BaseEstimator):
             model_of(self)  # with what was written into intercept_
         return super().__getstate__()
 
-    def _take(self, state: dict[str, Any]) -> None:
-        if "_dual_coef" in state:
-            from maxmargin.svm._old_pickles import converted
+    def _converted(self, state: dict[str, Any]) -> tuple[dict[str, Any], TrainedMachine]:
+        from maxmargin.svm._old_pickles import converted
 
-            state, model = converted(state, self._svm_type)
-            model.check()
-            commit(self, model)
-        super()._take(state)
+        state, model = converted(state, self._svm_type)
+        model.check()
+        return state, model
 
-    def _check_state(self) -> None:
-        model = fitted_model(self)
-        is_own = isinstance(model, TrainedMachine) and model.core.type == self._svm_type
-        _input.check_consistent(is_own, type(self).__name__, "the model")
+    def _is_own(self, model: Any) -> bool:
+        return isinstance(model, TrainedMachine) and model.core.type == self._svm_type
 
 
 def model_of(estimator: KernelMachine) -> TrainedMachine:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin import _core, _input
-from maxmargin._estimator.base import Classifier, commit
+from maxmargin._estimator.base import Classifier
 from maxmargin._estimator.folds import check_folds
 from maxmargin._estimator.texts import FIT, PAIRWISE, PREDICT, documented, documented_method
 from maxmargin._input import Callback, ClassWeight, Gamma
@@ -148,14 +148,6 @@ class PairwiseClassifier(_probability.Calibrated, KernelMachine, Classifier):
             return -values[:, 0]
         is_by_pair = self.decision_function_shape == "ovo"
         return values if is_by_pair else model.core.class_scores(values)
-
-    @property
-    def classes_(self) -> NDArray[Any]:
-        return model_of(self).labels
-
-    @classes_.setter
-    def classes_(self, value: Any) -> None:
-        commit(self, model_of(self).with_parts(classes=np.asarray(value)))
 
     @property
     def class_weight_(self) -> NDArray[np.float64]:

@@ -272,11 +272,11 @@ def test_a_state_of_training_holds_parts_that_fit_and_survives_pickling():
     X, _ = integers(60, 4)
     for parameters in ({}, {"average": True, "penalty": "l1"}, {"multi_class": "crammer_singer"}):
         model = fit(X, np.arange(60) % 3, max_iter=3, **parameters)
-        parts = parts_of(model._state)
+        parts = parts_of(model._model.states)
         for copy in (
-            pickle.loads(pickle.dumps(model._state)),
+            pickle.loads(pickle.dumps(model._model.states)),
             _core.OnlineStates(**parts),
-            model._state.with_weights(parts["w"], parts["b"]),
+            model._model.states.with_weights(parts["w"], parts["b"]),
         ):
             for name, part in parts.items():
                 np.testing.assert_array_equal(getattr(copy, name), part)
@@ -288,25 +288,17 @@ def test_a_state_of_training_holds_parts_that_fit_and_survives_pickling():
                 with pytest.raises(ValueError, match="a state of training"):
                     _core.OnlineStates(**{**parts, name: value})
         with pytest.raises(ValueError, match="a row for every function"):
-            model._state.with_weights(parts["w"][:, :-1], parts["b"])
-
-
-def test_a_pickle_of_earlier_versions_holds_the_state_as_a_dict():
-    X, y = integers(60, 4)
-    model = fit(X, y, average=True, max_iter=3)
-    state = {**model.__getstate__(), "_state": parts_of(model._state)}
-    loaded = Perceptron()
-    loaded.__setstate__(state)
-    loaded.partial_fit(X, y)
-    np.testing.assert_array_equal(loaded.coef_, model.partial_fit(X, y).coef_)
+            model._model.states.with_weights(parts["w"][:, :-1], parts["b"])
 
 
 def test_the_core_guards_its_memory():
     none = np.zeros(0)
     settings = _core.OnlineSettings()
     settings.passes.max_iter = 1
-    other = Perceptron(max_iter=1).partial_fit(np.ones((2, 3)), [0, 1], classes=[0, 1])._state
-    three = Perceptron(max_iter=1).partial_fit(np.ones((3, 2)), [0, 1, 2], [0, 1, 2])._state
+    other = (
+        Perceptron(max_iter=1).partial_fit(np.ones((2, 3)), [0, 1], classes=[0, 1])._model.states
+    )
+    three = Perceptron(max_iter=1).partial_fit(np.ones((3, 2)), [0, 1, 2], [0, 1, 2])._model.states
     good = {
         "X": np.ones((4, 2)),
         "y": np.array([0, 1, 0, 1]),

@@ -1,0 +1,70 @@
+#include "maxmargin/model/linear/linear_model.hpp"
+
+#include "maxmargin/base/error.hpp"
+#include "maxmargin/base/parallel.hpp"
+#include "maxmargin/data/sample_rows.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+namespace maxmargin {
+namespace {
+
+constexpr index_t kGrain = 64; // samples
+
+bool all_finite(std::span<const double> numbers) {
+  return std::ranges::all_of(numbers, [](double number) { return std::isfinite(number); });
+}
+
+} // namespace
+
+LinearModel::LinearModel(LinearModelParts parts) : parts_(std::move(parts)) {
+  const index_t n_functions = parts_.n_functions(), n_classes = parts_.n_classes;
+  require(n_classes == 0 || n_classes >= 2, "n_classes must be 0 or at least 2");
+  require(n_functions == (n_classes > 2 ? n_classes : 1),
+          "intercept must have an element for every function");
+  require(parts_.n_features >= 0 && std::ssize(parts_.coef) == n_functions * parts_.n_features,
+          "coef must have a row for every function, and a column for every feature");
+  require(all_finite(parts_.coef), "coef holds a number that is not finite");
+  require(all_finite(parts_.intercept), "intercept holds a number that is not finite");
+}
+
+std::vector<double> LinearModel::decision_values(const MatrixView& X, int threads,
+                                                 Control& control) const {
+  require(n_cols(X) == parts_.n_features, "X must have the features of the model");
+  const index_t n_functions = parts_.n_functions();
+  std::vector<double> values(static_cast<std::size_t>(n_rows(X) * n_functions));
+  const double work = static_cast<double>(n_stored(X) * n_functions);
+  std::visit(
+      [&](const auto& view) {
+        const auto rows = rows_of(view);
+        parallel_ranges(view.rows, kGrain, thread_count_for(threads, work),
+                        [&](index_t begin, index_t end, int) {
+                          for (index_t i = begin; i < end; ++i) {
+                            control.poll();
+                            for (index_t k = 0; k < n_functions; ++k)
+                              values[i * n_functions + k] =
+                                  rows.dot(i, parts_.coef.data() + k * parts_.n_features) +
+                                  parts_.intercept[k];
+                          }
+                        });
+      },
+      X);
+  return values;
+}
+
+std::vector<double> LinearModel::predict(const MatrixView& X, int threads, Control& control) const {
+  std::vector<double> values = decision_values(X, threads, control);
+  if (parts_.n_classes == 0) return values;
+  std::vector<double> predicted;
+  const index_t n_functions = parts_.n_functions();
+  for (auto f = values.begin(); f != values.end(); f += n_functions) {
+    const index_t first_of_greatest = std::max_element(f, f + n_functions) - f;
+    predicted.push_back(n_functions == 1 ? (*f >= 0.0 ? 1.0 : 0.0)
+                                         : static_cast<double>(first_of_greatest));
+  }
+  return predicted;
+}
+
+} // namespace maxmargin
