@@ -40,6 +40,7 @@ class _Trainer:
 
 
 _TRAINERS = [type(name, (_Trainer, getattr(maxmargin, name)), {}) for name in _OWNERS]
+_PARAMETERS_OF = [set(trainer._get_param_names()) for trainer in _TRAINERS]
 
 
 def _fit(**given: Any) -> tuple[Any, ...]:
@@ -55,7 +56,7 @@ def _fit(**given: Any) -> tuple[Any, ...]:
     if number < 2:
         y = y.astype(np.int64)
         params |= {"probability": bool(given["probability"]), "random_state": given["random_seed"]}
-    known = params.keys() & set(_TRAINERS[number]._get_param_names())
+    known = params.keys() & _PARAMETERS_OF[number]
     estimator = _TRAINERS[number](**{name: params[name] for name in known})
     model = model_of(estimator.fit(X, y, sample_weight=weight if len(weight) > 0 else None))
     found = machine_arrays(model)
