@@ -56,10 +56,11 @@ def patch_sklearn(names: Iterable[str] | None = None, *, verbose: bool = False) 
             raise ValueError(f"names must hold some of {list(PATCHED)}, got {name!r}")
     if not _originals:
         modules = (f"maxmargin.patch.{name}" for name in ("_kernel_machines", "_linear_machines"))
-        for stand_in in (s for name in modules for s in importlib.import_module(name).STAND_INS):
-            original = getattr(stand_in.module, stand_in.name)
-            _originals.append((stand_in.module, stand_in.name, original))
-            setattr(stand_in.module, stand_in.name, stand_in.in_place_of(original))
+        stand_ins = [one for name in modules for one in importlib.import_module(name).STAND_INS]
+        # All are looked up before one is replaced: scikit-learn may have moved some.
+        _originals[:] = [(one.module, one.name, getattr(one.module, one.name)) for one in stand_ins]
+        for stand_in, (module, name, original) in zip(stand_ins, _originals, strict=True):
+            setattr(module, name, stand_in.in_place_of(original))
     _stand_ins.active.update(wanted)
     _stand_ins.is_verbose = verbose
     _stand_ins.write(f"acts in scikit-learn's estimators: {', '.join(wanted)}")

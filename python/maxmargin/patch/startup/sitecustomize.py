@@ -24,8 +24,10 @@ class PatchFinder:
 
         def exec_module(module: Any) -> None:
             execute(module)
-            from maxmargin.patch import patch_sklearn
-
+            try:
+                from maxmargin.patch import patch_sklearn
+            except ImportError:  # another Python, for which it is not installed
+                return
             patch_sklearn()
 
         spec.loader.exec_module = exec_module
