@@ -47,6 +47,7 @@ class FittedState:
         """
         try:
             self.__init__(**state)  # type: ignore[misc]
+            check_names(self.feature_names, self.n_features)  # type: ignore[attr-defined]
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             raise ValueError(
                 f"The internal representation of a model was altered: {error}"
@@ -91,6 +92,12 @@ def check_fits(is_sound: bool, name: str) -> None:
     """
     if not is_sound:
         raise ValueError(f"{name} does not fit the rest of the model; fit it again")
+
+
+def check_names(names: Any, n_features: int) -> None:
+    """Refuse what are neither None nor names of so many features; raises `check_fits`'s error."""
+    is_named = _input.is_array(names, np.object_, (n_features,))
+    check_fits(names is None or is_named, "feature_names_in_")
 
 
 def check_classes(classes: Any, n_classes: int) -> None:

@@ -39,7 +39,9 @@ class _Trainer:
             super()._warn_of_stop(certificate)  # type: ignore[misc]
 
 
-_TRAINERS = [type(name, (_Trainer, getattr(maxmargin, name)), {}) for name in _OWNERS]
+_TRAINERS: list[type[Any]] = [
+    type(name, (_Trainer, getattr(maxmargin, name)), {}) for name in _OWNERS
+]
 _PARAMETERS_OF = [set(trainer._get_param_names()) for trainer in _TRAINERS]
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from maxmargin import _core, _input
 from maxmargin._estimator.certificate import Certificate
+from maxmargin._estimator.fitted import check_classes, check_fits, check_names
 from maxmargin._input.sparse import CsrMatrix, Matrix, product, take_rows, weighted_row_sum
 from maxmargin.kernels._parameter import (
     KernelParams,
@@ -56,29 +57,25 @@ class TrainedMachine:
             If one does not.
         """
         core, classes, weight = self.core, self.classes, self.class_weight
-        n_classes, names = len(core.n_support), self.feature_names
-        _check(isinstance(self.kernel, KernelParams), "the kernel")
-        is_sound = classes is None
-        if n_classes > 0:
-            is_sound = _input.are_classes(classes) and len(classes) == n_classes  # type: ignore[arg-type]
-        _check(is_sound, "classes_")
+        n_classes = len(core.n_support)
+        check_fits(isinstance(self.kernel, KernelParams), "the kernel")
+        check_classes(classes, n_classes)
         is_weight = _input.is_finite_array(weight, np.float64, (n_classes,))
-        _check(weight is None or is_weight, "class_weight_")
-        _check(isinstance(self.n_features, (int, np.integer)), "n_features_in_")
+        check_fits(weight is None or is_weight, "class_weight_")
+        check_fits(isinstance(self.n_features, (int, np.integer)), "n_features_in_")
         if self.kernel.type != "callable":
-            _check(self.n_features == core.n_features, "n_features_in_")
+            check_fits(self.n_features == core.n_features, "n_features_in_")
         elif self.vectors is not None:
             shape = (self.n_support_vectors, self.n_features)
-            _check(_input.is_matrix(self.vectors, shape), "support_vectors_")
-        is_named = _input.is_array(names, np.object_, (self.n_features,))
-        _check(names is None or is_named, "feature_names_in_")
-        _check(isinstance(self.feature_hint, str), "the hint")
+            check_fits(_input.is_matrix(self.vectors, shape), "support_vectors_")
+        check_names(self.feature_names, self.n_features)
+        check_fits(isinstance(self.feature_hint, str), "the hint")
         if self.certificate is not None:
-            _check(isinstance(self.certificate, Certificate), "certificate_")
-            _check(isinstance(self.shape_fit, tuple), "shape_fit_")
-            _check(len(core.support) == self.n_support_vectors, "support_")
+            check_fits(isinstance(self.certificate, Certificate), "certificate_")
+            check_fits(isinstance(self.shape_fit, tuple), "shape_fit_")
+            check_fits(len(core.support) == self.n_support_vectors, "support_")
             has_nu = core.type in ("nu_svc", "nu_svr")
-            _check(len(core.equivalent) == has_nu * core.n_machines, "C_ or epsilon_")
+            check_fits(len(core.equivalent) == has_nu * core.n_machines, "C_ or epsilon_")
 
     @property
     def support_vectors(self) -> Matrix:
@@ -204,7 +201,7 @@ class TrainedMachine:
             state = dict(state)
             version, parts = state.pop("version", None), state.pop("parts", {})
             kernel: KernelParams = state["kernel"]
-            _check(isinstance(kernel, KernelParams), "the kernel")
+            check_fits(isinstance(kernel, KernelParams), "the kernel")
             core_kernel = kernel.to_core(_matrix(parts["support_vectors"]))
             self.__init__(_core.KernelModel(kernel=core_kernel, **parts), **state)  # type: ignore[misc]
             self.check()
@@ -232,8 +229,3 @@ def _matrix(vectors: Any) -> Matrix:
     """Return samples that the core shows in the package's form."""
     matrix: Matrix = CsrMatrix(*vectors) if isinstance(vectors, tuple) else vectors
     return matrix
-
-
-def _check(is_sound: bool, part: str) -> None:
-    if not is_sound:
-        raise ValueError(f"{part} does not fit the rest of the model; fit it again")

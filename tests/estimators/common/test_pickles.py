@@ -181,6 +181,14 @@ def test_hostile_parts_of_a_model_are_refused_or_do_no_harm(estimator, container
     assert n_refused > 200
 
 
+@pytest.mark.parametrize("names", [5, "abcd", ["a", "b", "c", "d"], np.array(["a", None], object)])
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: type(e).__name__)
+def test_names_that_are_not_those_of_the_features_are_refused(estimator, names):
+    model = vars(fitted(estimator))["_model"]
+    with pytest.raises(ValueError, match="feature_names_in_ does not fit the rest of the model"):
+        loaded(model, {**model.__getstate__(), "feature_names": names})
+
+
 @pytest.mark.parametrize(
     "kernel",
     [kernels.RBF(0.5), 2.0 * kernels.Polynomial(2, 1.0, 1.0) + 1.0, kernels.Linear().normalised()],
