@@ -14,7 +14,7 @@ import pytest
 import scipy.sparse as sp
 
 from maxmargin import SVC, SVR, ConvergenceWarning, NuSVC, NuSVR, OneClassSVM, diagnostics
-from oracles.certificates import definition
+from oracles.certificates import definition, wide_kernel
 from oracles.problems import rng
 
 NO_SOLUTION = "margin is 0|positive semidefinite|overflow|feasible"
@@ -150,3 +150,37 @@ def test_an_offset_that_swallows_the_kernel_is_a_violation(name, value, params):
     assert certificate.primal_objective > 0.0
     assert certificate.duality_gap > 0.0
     check(fit, warned, X, y, np.ones(100))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        SVC(C=3.0),
+        SVC(C=3.0, loss="squared_hinge"),
+        NuSVC(nu=0.2),
+        SVR(C=3.0),
+        NuSVR(),
+        OneClassSVM(),
+    ],
+    ids=repr,
+)
+def test_a_given_kernel_matrix_is_what_the_certificate_is_recomputed_from(model):
+    X = rng(0).normal(size=(50, 3))
+    K, _ = wide_kernel(X, X, "rbf", gamma=0.4)
+    y = X[:, 0] if isinstance(model, (SVR, NuSVR)) else np.digitize(X[:, 0], [-0.5, 0.5])
+    plain = diagnostics.certificate(model.set_params(kernel="rbf", gamma=0.4).fit(X, y), X, y)
+    gram = K.astype(np.float64)
+    model.set_params(kernel="precomputed", gamma="scale").fit(gram, y)
+    again = diagnostics.certificate(model, gram, y)
+    assert again.converged
+    assert again.primal_objective == pytest.approx(plain.primal_objective, rel=1e-3)
+    for ours, found in zip(
+        model.certificate_.machines or (model.certificate_,),
+        again.machines or (again,),
+        strict=True,
+    ):
+        assert found.primal_objective == pytest.approx(ours.primal_objective, rel=1e-9)
+        assert found.dual_objective == pytest.approx(ours.dual_objective, rel=1e-9)
+        assert found.kkt_violation == pytest.approx(ours.kkt_violation, abs=1e-9)
+    with pytest.raises(ValueError, match="dense matrix"):
+        diagnostics.certificate(model, sp.csr_matrix(gram), y)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from maxmargin import _core, _input
 from maxmargin._estimator.certificate import Certificate, together
 from maxmargin._estimator.pipelines import unwrapped
-from maxmargin._input.sparse import Matrix, take_rows
+from maxmargin._input.sparse import CsrMatrix, Matrix, take_rows
 from maxmargin.diagnostics._expansion import expansion
 from maxmargin.diagnostics._supported import has_squared_hinge, require
 from maxmargin.kernels._parameter import KernelParams, kernel_block
@@ -42,7 +42,8 @@ def certificate(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None
     estimator : SVC, NuSVC, SVR, NuSVR or OneClassSVM
         Fitted by `fit`, with its parameters unchanged. Or a pipeline that ends in one, or a search.
     X, y, sample_weight
-        What it was fitted on; `y` is ignored for a OneClassSVM.
+        What it was fitted on: `X` is the kernel matrix where it was given; `y` is ignored for a
+        OneClassSVM.
 
     Raises
     ------
@@ -52,15 +53,12 @@ def certificate(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None
         If it is not fitted.
     ValueError
         If the data are not those that the estimator was fitted on, as far as shapes and classes
-        show, if the kernel matrix was given, or if the model came from a file, which does not say
-        which rows are support vectors.
+        show, or if the model came from a file, which does not say which rows are support vectors.
     """
     wording = "a fitted SVC, NuSVC, SVR, NuSVR or OneClassSVM"
     estimator, before = unwrapped(estimator)
     require(estimator, "certificate", (SVC, NuSVC, SVR, NuSVR, OneClassSVM), wording)
     model = model_of(estimator)
-    if model.kernel.type == "precomputed":
-        raise ValueError("the certificate of a precomputed kernel cannot be recomputed from X")
     if not hasattr(estimator, "support_"):
         raise ValueError("a model from a file does not hold which rows are its support vectors")
     matrix = _input.check_matrix(before.transform(X), "certificate")
@@ -68,6 +66,8 @@ def certificate(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None
         raise ValueError(
             f"X has shape {matrix.shape}, but the estimator was fitted on {estimator.shape_fit_}"
         )
+    if model.kernel.type == "precomputed":
+        matrix, model = _by_number(matrix, model, estimator.support_)
     weight = _input.check_sample_weight(sample_weight, matrix.shape[0])
     of_type = _of_single_machine if model.classes is None else _of_classifier
     recorded = estimator.certificate_.machines or (estimator.certificate_,)
@@ -76,6 +76,29 @@ def certificate(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None
         problem.certificate(machine) for problem, machine in zip(problems, recorded, strict=True)
     ]
     return together(machines, estimator.certificate_.seconds)
+
+
+def _by_number(
+    gram: Any, model: TrainedMachine, support: NDArray[np.int64]
+) -> tuple[Matrix, TrainedMachine]:
+    """Return the samples of a kernel matrix by number, and the model with a function of these.
+
+    Raises
+    ------
+    ValueError
+        If the matrix is sparse.
+    """
+    if isinstance(gram, CsrMatrix):
+        raise ValueError("kernel='precomputed' needs a dense matrix X, got a sparse one")
+
+    def values(A: Any, B: Any) -> NDArray[np.float64]:
+        found: NDArray[np.float64] = gram[np.ix_(A[:, 0].astype(int), B[:, 0].astype(int))]
+        return found
+
+    kernel = KernelParams("callable", function=values)
+    numbers = support[:, np.newaxis].astype(np.float64)
+    known = dataclasses.replace(model, kernel=kernel, n_features=1, vectors=numbers)
+    return np.arange(len(gram), dtype=np.float64)[:, np.newaxis], known
 
 
 class _Problem(NamedTuple):
