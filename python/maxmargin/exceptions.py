@@ -6,6 +6,7 @@ that filters and handlers written for scikit-learn hold.
 
 from __future__ import annotations
 
+import functools
 import sys
 import warnings
 from types import FrameType
@@ -50,6 +51,13 @@ def compatible(cls: type[Any]) -> type[Any]:
     theirs = getattr(sys.modules.get("sklearn.exceptions"), cls.__name__, None)
     if theirs is None:
         return cls
+    ours: Any = cls  # what is hashed
+    joined: type[Any] = _joined(ours, theirs)
+    return joined
+
+
+@functools.cache  # a registry of warnings keeps every class that it has met
+def _joined(cls: Any, theirs: Any) -> Any:
     # Reduced to the plain class, so that it can be pickled back from a worker process.
     namespace = {"__module__": cls.__module__, "__reduce__": lambda self: (cls, self.args)}
     return type(cls.__name__, (cls, theirs), namespace)

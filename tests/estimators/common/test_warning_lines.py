@@ -1,4 +1,4 @@
-"""Warnings name the line that called into the package."""
+"""Warnings name the line that called into the package, and leave little behind."""
 
 import warnings
 
@@ -51,3 +51,13 @@ def test_of_a_column_of_labels(make):
 @pytest.mark.parametrize(("model", "targets"), UNFINISHED, ids=repr)
 def test_of_fits_that_did_not_converge(model, targets):
     assert files_of(lambda: model.fit(X, targets)) == {__file__}
+
+
+def test_a_warning_seen_before_leaves_nothing_more():
+    namespace = {"__name__": "caller", "model": SVC(max_iter=1), "X": X, "y": y}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        for _ in range(5):
+            exec("model.fit(X, y)", namespace)
+    assert len(caught) == 1
+    assert len([key for key in namespace["__warningregistry__"] if key != "version"]) == 1
