@@ -1,5 +1,6 @@
 #include "bindings/arrays.hpp"
 #include "bindings/control.hpp"
+#include "maxmargin/model/density_marks.hpp"
 #include "maxmargin/model/kernel_model.hpp"
 #include "maxmargin/model/model_io.hpp"
 
@@ -14,14 +15,13 @@ template <class T> std::vector<T> vector_of(const std::optional<Array<T>>& array
   return {values.begin(), values.end()};
 }
 
-std::unique_ptr<KernelModel>
-make_model(const std::string& type, const KernelParams& kernel, index_t n_features,
-           const py::object& support_vectors, const Array<double>& dual_coef,
-           const Array<double>& rho, const std::optional<Array<index_t>>& n_support,
-           const std::optional<Array<index_t>>& vote_order,
-           const std::optional<Array<double>>& labels, const std::optional<Array<index_t>>& support,
-           const std::optional<Array<double>>& equivalent,
-           const std::optional<Array<double>>& sigmoids, std::optional<double> noise_scale) {
+std::unique_ptr<KernelModel> make_model(
+    const std::string& type, const KernelParams& kernel, index_t n_features,
+    const py::object& support_vectors, const Array<double>& dual_coef, const Array<double>& rho,
+    const std::optional<Array<index_t>>& n_support, const std::optional<Array<index_t>>& vote_order,
+    const std::optional<Array<double>>& labels, const std::optional<Array<index_t>>& support,
+    const std::optional<Array<double>>& equivalent, const std::optional<Array<double>>& sigmoids,
+    std::optional<double> noise_scale, const std::optional<Array<double>>& density_marks) {
   KernelModelParts parts;
   parts.type = type_named(type);
   parts.kernel = kernel;
@@ -39,6 +39,7 @@ make_model(const std::string& type, const KernelParams& kernel, index_t n_featur
   parts.prob_a.assign(both.begin(), both.begin() + std::ssize(both) / 2);
   parts.prob_b.assign(both.begin() + std::ssize(both) / 2, both.end());
   parts.noise_scale = noise_scale;
+  parts.density_marks = vector_of(density_marks);
   return std::make_unique<KernelModel>(std::move(parts));
 }
 
@@ -70,9 +71,9 @@ py::tuple expansion(const KernelModel& model, index_t machine) {
   return py::make_tuple(to_numpy(std::move(expansion.places)), to_numpy(std::move(expansion.beta)));
 }
 
-// n_classes values for every sample.
+// n_classes values for every sample, two of a one-class model.
 py::array_t<double> by_class(const KernelModel& model, std::vector<double>&& values) {
-  const index_t n_classes = model.parts().n_classes();
+  const index_t n_classes = std::max<index_t>(2, model.parts().n_classes());
   return to_numpy(std::move(values), {std::ssize(values) / n_classes, n_classes});
 }
 
@@ -115,7 +116,7 @@ void bind_kernel_model(py::module_& m) {
            py::arg("n_support") = py::none(), py::arg("vote_order") = py::none(),
            py::arg("labels") = py::none(), py::arg("support") = py::none(),
            py::arg("equivalent") = py::none(), py::arg("sigmoids") = py::none(),
-           py::arg("noise_scale") = py::none())
+           py::arg("noise_scale") = py::none(), py::arg("density_marks") = py::none())
       .def_property_readonly(
           "type", [](const KernelModel& model) { return std::string(name_of(model.parts().type)); })
       .def_property_readonly("kernel",
@@ -146,6 +147,8 @@ void bind_kernel_model(py::module_& m) {
                              })
       .def_property_readonly("noise_scale",
                              [](const KernelModel& model) { return model.parts().noise_scale; })
+      .def_property_readonly("density_marks", shown(&Parts::density_marks))
+      .def_property_readonly("is_calibrated", &KernelModel::is_calibrated)
       .def_property_readonly("n_machines",
                              [](const KernelModel& model) { return model.parts().n_machines(); })
       .def("expansion", &expansion, py::arg("machine"),
@@ -177,6 +180,13 @@ void bind_kernel_model(py::module_& m) {
       .def_static("from_libsvm", &from_libsvm, py::arg("data"), py::arg("zero_based") = py::none(),
                   py::arg("n_features") = py::none(),
                   "The model of such a text, its classes in ascending order.");
+  m.def(
+      "density_marks",
+      [](const Array<double>& values, const Array<double>& counts) {
+        return to_numpy(density_marks(span_of(values), span_of(counts)));
+      },
+      py::arg("values"), py::arg("counts"),
+      "The marks of a one-class model's probabilities; empty where too few values count.");
 }
 
 } // namespace maxmargin::bindings

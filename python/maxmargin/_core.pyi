@@ -104,6 +104,7 @@ class KernelModel:
         equivalent: NDArray[np.float64] | None = None,
         sigmoids: NDArray[np.float64] | None = None,
         noise_scale: float | None = None,
+        density_marks: NDArray[np.float64] | None = None,
     ) -> None: ...
     @property
     def type(self) -> str: ...
@@ -132,6 +133,10 @@ class KernelModel:
     @property
     def noise_scale(self) -> float | None: ...
     @property
+    def density_marks(self) -> NDArray[np.float64]: ...
+    @property
+    def is_calibrated(self) -> bool: ...
+    @property
     def n_machines(self) -> int: ...
     def expansion(self, machine: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]: ...
     def decision_values(
@@ -146,6 +151,10 @@ class KernelModel:
     def from_libsvm(
         data: bytes, zero_based: bool | None = None, n_features: int | None = None
     ) -> KernelModel: ...
+
+def density_marks(
+    values: NDArray[np.float64], counts: NDArray[np.float64]
+) -> NDArray[np.float64]: ...
 
 class PassOptions:
     def __init__(self) -> None: ...
@@ -397,8 +406,18 @@ class CpuLimits:
 def cpu_quota(root: str = "") -> float: ...
 def limit_threads(limit: int) -> None: ...
 def read_svmlight(
-    data: bytes, zero_based: bool | None, n_features: int | None, query_id: bool
-) -> tuple[Any, NDArray[np.float64], NDArray[np.int64]]: ...
+    data: bytes,
+    zero_based: bool | None,
+    n_features: int | None,
+    query_id: bool,
+    multilabel: bool = False,
+) -> tuple[Any, NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]: ...
 def write_svmlight(
-    X: Any, y: NDArray[np.float64], begin: int, end: int, zero_based: bool
+    X: Any,
+    y: NDArray[np.float64],
+    begin: int,
+    end: int,
+    zero_based: bool,
+    label_ends: NDArray[np.int64] | None = None,
+    query_ids: NDArray[np.int64] | None = None,
 ) -> bytes: ...

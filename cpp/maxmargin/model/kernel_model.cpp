@@ -4,6 +4,7 @@
 #include "maxmargin/base/parallel.hpp"
 #include "maxmargin/kernel/kernel_function.hpp"
 #include "maxmargin/model/decision.hpp"
+#include "maxmargin/model/density_marks.hpp"
 #include "maxmargin/model/votes.hpp"
 
 #include <algorithm>
@@ -86,6 +87,11 @@ void check_numbers(const KernelModelParts& parts) {
           "equivalent must be empty or have an element for each rho");
   require(!parts.noise_scale || (is_regression(parts.type) && std::isfinite(*parts.noise_scale)),
           "noise_scale must be finite, and only a regression has one");
+  const auto& marks = parts.density_marks;
+  require(marks.empty() ||
+              (parts.type == SvmType::one_class && std::ssize(marks) == kDensityMarks &&
+               all_finite(marks) && std::ranges::is_sorted(marks)),
+          "density_marks must be empty or ten finite numbers, ascending, of a one-class model");
 }
 
 } // namespace
@@ -200,7 +206,15 @@ std::vector<double> KernelModel::class_scores(std::span<const double> values) co
 }
 
 std::vector<double> KernelModel::probabilities(std::span<const double> values) const {
-  require(!parts_.prob_a.empty(), "the model has no sigmoids, which probabilities need");
+  require(is_calibrated(), "the model is not calibrated, which probabilities need");
+  if (!is_classifier(parts_.type)) {
+    std::vector<double> probabilities;
+    for (const double value : values) {
+      const double inside = inside_probability(value, parts_.density_marks);
+      probabilities.insert(probabilities.end(), {inside, 1.0 - inside});
+    }
+    return probabilities;
+  }
   return pair_probabilities(values, parts_.prob_a, parts_.prob_b, parts_.n_classes());
 }
 

@@ -47,6 +47,7 @@ struct KernelModelParts {
   std::vector<double> prob_a, prob_b;
   // Of a regression: the errors follow the Laplace distribution exp(-|z| / scale) / (2 scale).
   std::optional<double> noise_scale;
+  std::vector<double> density_marks; // of a one-class model, or empty: model/density_marks.hpp
 
   index_t n_classes() const { return static_cast<index_t>(n_support.size()); }
   index_t n_machines() const { return static_cast<index_t>(rho.size()); }
@@ -84,13 +85,17 @@ class MAXMARGIN_API KernelModel {
   // of the class with most votes; 1 or -1 of a one-class model; the value of a regression.
   std::vector<double> predict(const MatrixView& X, int threads, Control& control) const;
 
+  // Whether there are probabilities of classes, or of inside and outside.
+  bool is_calibrated() const { return !parts_.prob_a.empty() || !parts_.density_marks.empty(); }
+
   // Of a classifier, from its decision values.
 
   // By sample, the class with most votes.
   std::vector<index_t> vote_winners(std::span<const double> values) const;
   // n_classes for every sample: votes plus confidence squeezed into (-1/3, 1/3).
   std::vector<double> class_scores(std::span<const double> values) const;
-  // n_classes for every sample. Throws InvalidArgument where the model is not calibrated.
+  // n_classes for every sample; of a one-class model those of inside and outside. Throws
+  // InvalidArgument where the model is not calibrated.
   std::vector<double> probabilities(std::span<const double> values) const;
 
  private:

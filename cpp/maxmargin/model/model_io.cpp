@@ -2,6 +2,7 @@
 
 #include "maxmargin/base/error.hpp"
 #include "maxmargin/model/class_order.hpp"
+#include "maxmargin/model/density_marks.hpp"
 #include "maxmargin/model/entry_reader.hpp"
 #include "maxmargin/model/model_names.hpp"
 
@@ -189,6 +190,12 @@ index_t read_header(const Header& header, KernelModelParts& model) {
   if (is_regression(model.type) && header.has("probA")) {
     model.noise_scale = header.number<double>("probA");
     header.check(*model.noise_scale >= 0.0, "probA", "must be >= 0");
+  }
+  if (model.type == SvmType::one_class && header.has("prob_density_marks")) {
+    model.density_marks = header.numbers<double>("prob_density_marks");
+    header.check(std::ssize(model.density_marks) == kDensityMarks &&
+                     std::ranges::is_sorted(model.density_marks),
+                 "prob_density_marks", "must have ten numbers in ascending order");
   }
   return n_support_vectors;
 }

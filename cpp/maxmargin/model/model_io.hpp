@@ -18,8 +18,7 @@ std::string_view name_of(SvmType type);
 SvmType type_named(std::string_view name);
 
 // Throws: InvalidArgument, with line number, on anything else. Nothing is allocated on the word of
-// a number in the text, and every text that was cut short is refused. The probability estimates of
-// one-class models are read over. The classes are put in the ascending order of their labels; the
+// a number in the text, and every text that was cut short is refused. The classes are put in the ascending order of their labels; the
 // order of votes is that of the file.
 // n_features, which the format does not hold: -1 is the largest index of a support vector, and at
 // least 1. The support vectors are sparse if fewer than a tenth of their entries are not zero.

@@ -122,6 +122,7 @@ std::string write_model(const KernelModel& given, std::vector<double> labels) {
     append_line(text, "nr_sv", model.n_support);
   }
   if (model.noise_scale) append_line(text, "probA", std::vector{*model.noise_scale});
+  if (!model.density_marks.empty()) append_line(text, "prob_density_marks", model.density_marks);
   text += "SV\n";
   append_support_vectors(text, model);
   return text;

@@ -19,7 +19,7 @@ from maxmargin import config, plotting
 from maxmargin._input.files import check_writable, replacing
 from maxmargin.cli._flags import Flag, FlagCommand, Given, integer, on, text
 from maxmargin.cli._reports import accuracy_of, convergence_warnings_on_stderr, errors_of, warn
-from maxmargin.cli._svm_options import SVM_FLAGS, Problem, check_flags
+from maxmargin.cli._svm_options import SVM_FLAGS, Problem
 
 # log2 of C and of gamma; None is not searched for.
 Point = tuple[float | None, float | None]
@@ -88,7 +88,6 @@ class Search:
 
 
 def _run(given: Given) -> None:
-    check_flags(given)
     log2c, log2g = _axes(given)
     name = Path(given.files[0]).name
     out = _file(given, "-out", f"{name}.out")

@@ -33,10 +33,12 @@ def _nu(name: str, word: str) -> float:
 
 def _weight(name: str, label: str, weight: str) -> tuple[int, float]:
     try:
-        number = int(label)
+        number = float(label)
     except ValueError:
-        raise ValueError(f"the label must be an integer, got {label!r}") from None
-    return number, real(at_least=0)(name, weight)
+        number = math.nan
+    if not number.is_integer():
+        raise ValueError(f"the label must be an integer, got {label!r}")
+    return int(number), real(at_least=0)(name, weight)
 
 
 SVM_FLAGS = (
@@ -159,18 +161,6 @@ class Problem:
                 warn(f"class label {label:g} of -w is not in the data")
                 del factors[label]
         return factors
-
-
-def check_flags(given: Given) -> None:
-    """Check what flags say together.
-
-    Raises
-    ------
-    ValueError
-        If probabilities are asked for of a one-class model.
-    """
-    if given.get("-s") == 2 and given.get("-b") == 1:
-        raise ValueError("-b 1: a one-class model (-s 2) has no probabilities")
 
 
 def _serials(path: str, values: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from maxmargin._estimator.base import commit
 from maxmargin._input.files import check_writable, replacing
 from maxmargin._input.sparse import Matrix
 from maxmargin.cli._data import load_model_for, load_samples, widen, widened
@@ -16,6 +15,7 @@ from maxmargin.cli._reports import accuracy_of, errors_of
 from maxmargin.cli._svm_train import noise_model
 from maxmargin.svm._machine import KernelMachine, model_of
 from maxmargin.svm.classification import PairwiseClassifier
+from maxmargin.svm.one_class import OneClassSVM
 from maxmargin.svm.regression import RegressionMachine
 
 
@@ -29,9 +29,8 @@ def _run(given: Given) -> None:
     if given.get("-b") == 1:
         predicted, text = _probable(model, X, model_file, says)
     else:
-        if model_of(model).core.sigmoids.size > 0:
+        if model_of(model).core.is_calibrated:
             says("Model supports probability estimates, but disabled in prediction.")
-            commit(model, model_of(model).changed(sigmoids=None))
         predicted = model.predict(X).astype(np.float64)
     with replacing(output) as file:
         lines = text or "".join(f"{label:.17g}\n" for label in predicted.tolist())
@@ -89,13 +88,17 @@ def _probable(
     if isinstance(model, RegressionMachine) and model_of(model).core.noise_scale is not None:
         says(noise_model(model))
         return model.predict(X), ""
-    if not isinstance(model, PairwiseClassifier) or model_of(model).core.sigmoids.size == 0:
+    if not model_of(model).core.is_calibrated:
         raise ValueError(f"-b 1: {model_file} holds no probabilities; train it with -b 1")
-    order = model_of(model).core.vote_order
-    labels = model.classes_[order].tolist()
+    assert isinstance(model, (PairwiseClassifier, OneClassSVM))
     probabilities = model.predict_proba(X)
-    predicted = model.classes_[probabilities.argmax(axis=1)]
-    lines = [" ".join(["labels", *map(str, labels)])]
-    for label, row in zip(predicted.tolist(), probabilities[:, order].tolist(), strict=True):
+    if isinstance(model, PairwiseClassifier):
+        predicted = model.classes_[probabilities.argmax(axis=1)]
+        order = model_of(model).core.vote_order
+        names, probabilities = model.classes_[order].tolist(), probabilities[:, order]
+    else:
+        predicted, names = model.predict(X), ["normal", "outlier"]
+    lines = [" ".join(["labels", *map(str, names)])]
+    for label, row in zip(predicted.tolist(), probabilities.tolist(), strict=True):
         lines.append(" ".join([str(label), *(f"{p:g}" for p in row)]))
     return predicted.astype(np.float64), "\n".join([*lines, ""])

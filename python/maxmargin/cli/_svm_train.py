@@ -11,7 +11,7 @@ from maxmargin._estimator.base import commit
 from maxmargin._input.files import check_writable
 from maxmargin.cli._flags import FlagCommand, Given
 from maxmargin.cli._reports import accuracy_of, convergence_warnings_on_stderr, errors_of
-from maxmargin.cli._svm_options import SVM_FLAGS, Problem, check_flags, save
+from maxmargin.cli._svm_options import SVM_FLAGS, Problem, save
 from maxmargin.svm._machine import KernelMachine, model_of
 from maxmargin.svm.classification import SVC, NuSVC, PairwiseClassifier
 from maxmargin.svm.one_class import OneClassSVM
@@ -22,7 +22,6 @@ _ROUNDING = 1e-12
 
 
 def _run(given: Given) -> None:
-    check_flags(given)
     data = given.files[0]
     output = given.files[1] if len(given.files) > 1 else f"{Path(data).name}.model"
     n_folds = given.get("-v")

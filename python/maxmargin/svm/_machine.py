@@ -83,7 +83,7 @@ class KernelMachine(BaseEstimator):
         core: _core.KernelModel,
         certificate: Certificate,
         *,
-        sigmoids: NDArray[np.float64] | None = None,
+        calibration: dict[str, Any] | None = None,
         **classes: Any,
     ) -> None:
         """Keep what training found, and warn if the certificate says that it stopped early."""
@@ -96,8 +96,8 @@ class KernelMachine(BaseEstimator):
             shape_fit=matrix.shape,
             **classes,
         )
-        if sigmoids is not None:
-            model = model.changed(sigmoids=sigmoids)
+        if calibration is not None:
+            model = model.changed(**calibration)
         if training.kernel.type == "callable":
             # The core is to be given kernel values with the support vectors, in their order.
             numbers = np.arange(1.0, len(core.support) + 1.0)[:, np.newaxis]

@@ -23,7 +23,7 @@ from maxmargin.kernels._parameter import (
 # The parts of the core's model besides the kernel: its properties and the arguments it is made of.
 _PARTS = (
     *("type", "n_features", "support_vectors", "dual_coef", "rho", "n_support", "vote_order"),
-    *("labels", "support", "equivalent", "sigmoids", "noise_scale"),
+    *("labels", "support", "equivalent", "sigmoids", "noise_scale", "density_marks"),
 )
 
 

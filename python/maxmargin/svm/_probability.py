@@ -35,26 +35,23 @@ else:
 N_FOLDS = 5
 
 
-class Calibrated(_Mixin):
-    """What a classifier with `probability` offers besides classes and decision values."""
+class Probabilistic(_Mixin):
+    """What an estimator with `probability` offers."""
 
     probability: bool
-    random_state: Any
 
     @property
     def _calibrates(self) -> bool:
         """Whether `fit` is to calibrate probabilities."""
         return _input.check_flag("probability", self.probability)
 
-    def _seed_of_folds(self) -> int:
-        return _input.check_seed(self.random_state)
-
     @property
     def predict_proba(self) -> Callable[[Any], NDArray[np.float64]]:
         """Function of samples to the probability of every class, (n_samples, n_classes).
 
         Only where the estimator was fitted with `probability`. Columns are in the order of
-        `classes_`. Raises what `decision_function` raises.
+        `classes_`; those of `OneClassSVM` are inside and outside. Raises what `decision_function`
+        raises.
         """
         self._check_probability()
         return self._predict_proba
@@ -67,34 +64,41 @@ class Calibrated(_Mixin):
 
     def _predict_proba(self, X: Any) -> NDArray[np.float64]:
         model, values = self._machine_values(X)
-        _sigmoids_of(model)
-        return model.core.probabilities(values)
+        return _calibrated(model).core.probabilities(values)
 
     def _check_probability(self) -> None:
-        is_calibrated = self.__sklearn_is_fitted__() and fitted_model(self).core.sigmoids.size > 0
+        is_calibrated = self.__sklearn_is_fitted__() and fitted_model(self).core.is_calibrated
         if not (self._calibrates or is_calibrated):
             raise AttributeError("probabilities are available only with probability=True")
+
+
+class Calibrated(Probabilistic):
+    """What a classifier with `probability` offers besides classes and decision values."""
+
+    random_state: Any
+
+    def _seed_of_folds(self) -> int:
+        return _input.check_seed(self.random_state)
 
     @property
     def probA_(self) -> NDArray[np.float64]:  # noqa: N802
         """A of every machine: the first class of a pair has probability 1 / (1 + exp(A f + B))."""
-        slopes: NDArray[np.float64] = _sigmoids_of(fitted_model(self))[0]
+        slopes: NDArray[np.float64] = _calibrated(fitted_model(self)).core.sigmoids[0]
         return slopes
 
     @property
     def probB_(self) -> NDArray[np.float64]:  # noqa: N802
         """B of every machine."""
-        offsets: NDArray[np.float64] = _sigmoids_of(fitted_model(self))[1]
+        offsets: NDArray[np.float64] = _calibrated(fitted_model(self)).core.sigmoids[1]
         return offsets
 
 
-def _sigmoids_of(model: TrainedMachine) -> NDArray[np.float64]:
-    sigmoids = model.core.sigmoids
-    if sigmoids.size == 0:
+def _calibrated(model: TrainedMachine) -> TrainedMachine:
+    if not model.core.is_calibrated:
         raise compatible(NotFittedError)(
             "predict_proba is not available when fitted with probability=False"
         )
-    return sigmoids
+    return model
 
 
 def held_out_values(

@@ -81,16 +81,16 @@ class PairwiseClassifier(_probability.Calibrated, KernelMachine, Classifier):
                 self._vote_order(classes),
             )
 
-        sigmoids = None
+        calibration = None
         if self._calibrates:
             held_out = _probability.held_out_values(samples, codes, upper, training, train, seed)
-            sigmoids = _probability.fit_sigmoids(
-                held_out, codes, upper, self._counted(class_weight[codes] * weight)
-            )
+            counts = self._counted(class_weight[codes] * weight)
+            sigmoids = _probability.fit_sigmoids(held_out, codes, upper, counts)
+            calibration = {"sigmoids": sigmoids}
         core, certificate = training.run(lambda callback: train(samples, slice(None), callback))
         self._commit(
             *(X, matrix, training, core, certificate),
-            classes=classes, class_weight=class_weight, sigmoids=sigmoids,
+            classes=classes, class_weight=class_weight, calibration=calibration,
         )  # fmt: skip
         return self
 

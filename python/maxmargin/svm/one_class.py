@@ -11,16 +11,21 @@ from maxmargin import _core, _input
 from maxmargin._estimator.base import commit
 from maxmargin._estimator.texts import FIT, KERNEL_MACHINE, PREDICT, documented, documented_method
 from maxmargin._input import Callback, Gamma
+from maxmargin.exceptions import warn_caller
 from maxmargin.kernels._parameter import Kernel
+from maxmargin.svm import _probability
 from maxmargin.svm._machine import KernelMachine, model_of
 
 __all__ = ["OneClassSVM"]
 
 Self = TypeVar("Self", bound="OneClassSVM")
 
+# Of decision values, relative to the greatest.
+_ROUNDING = 1e-9
+
 
 @documented(KERNEL_MACHINE)
-class OneClassSVM(KernelMachine):
+class OneClassSVM(_probability.Probabilistic, KernelMachine):
     """One-class support vector machine: the region where most of the samples lie.
 
     Up to `tol`, `nu` is at least the share of the training samples outside the region, and at most
@@ -38,6 +43,14 @@ class OneClassSVM(KernelMachine):
         Tolerance on the KKT violation, > 0 (LIBSVM's stopping rule); times s where s < 1.
     nu : float
         In (0, 1].
+    probability : bool
+        Whether to find marks for probabilities; then there are `predict_proba`, whose columns are
+        the probabilities of inside and outside, and `predict_log_proba`. As in LIBSVM [2]_, the
+        training samples on either side are divided by their decision values into five bins of
+        equal counts; the probability of inside is the share of the ten middles of bins at or below
+        the decision value, within [0.001, 0.999]. Samples on the edge, within the KKT violation,
+        count as inside. Where fewer than five samples are outside, or
+        inside, `fit` warns and there are no probabilities.
 
     Attributes
     ----------
@@ -56,6 +69,8 @@ class OneClassSVM(KernelMachine):
     ----------
     .. [1] B. Schoelkopf, J. C. Platt, J. Shawe-Taylor, A. J. Smola, R. C. Williamson, "Estimating
        the support of a high-dimensional distribution", Neural Computation 13 (2001).
+    .. [2] Z. Que, C.-J. Lin, "One-class SVM probabilistic outputs", IEEE Transactions on Neural
+       Networks and Learning Systems (2024).
 
     Examples
     --------
@@ -84,6 +99,7 @@ class OneClassSVM(KernelMachine):
         cache_size: float = 200,
         verbose: bool = False,
         max_iter: int = -1,
+        probability: bool = False,
         n_jobs: int | None = None,
         time_limit: float | None = None,
         callback: Callback | None = None,
@@ -102,6 +118,7 @@ class OneClassSVM(KernelMachine):
             Bounds of the dual variables, >= 0. A sample of weight 0 is left out.
         """
         training = self._check_training()
+        calibrates = self._calibrates
         nu = _input.check_nu(self.nu)
         matrix = self._matrix_to_fit(X)
         weight = _input.check_sample_weight(sample_weight, matrix.shape[0])
@@ -112,7 +129,20 @@ class OneClassSVM(KernelMachine):
                 samples, upper, training.kernel.to_core(samples), training.options(), nu, callback
             )
         )
-        self._commit(X, matrix, training, core, certificate)
+        marks = np.empty(0)
+        if calibrates:
+            factors = training.kernel.factors(samples)
+            values = core.decision_values(samples, training.settings["n_threads"], factors)
+            edge = certificate.kkt_violation + _ROUNDING * np.abs(values).max()
+            on_edge = np.abs(values) <= edge  # inside, as free support vectors are at the optimum
+            marks = _core.density_marks(np.where(on_edge, 0.0, values)[:, 0], weight)
+        calibration = {"density_marks": marks}
+        self._commit(X, matrix, training, core, certificate, calibration=calibration)
+        if calibrates and marks.size == 0:
+            warn_caller(
+                f"{type(self).__name__} has no probabilities: fewer than five training samples are "
+                "outside, or inside"
+            )
         return self
 
     @property
