@@ -11,7 +11,7 @@ from maxmargin import _core
 from maxmargin._estimator.base import commit
 from maxmargin._estimator.wording import shown
 from maxmargin._input import check_flag, check_integer
-from maxmargin._input.files import Path, Source, naming, read_bytes, replacing
+from maxmargin._input.files import Source, Target, naming, read_bytes, writing
 from maxmargin._input.sparse import CsrMatrix, Matrix, as_float, csr_of
 from maxmargin.kernels._parameter import KernelParams
 from maxmargin.svm._machine import KernelMachine, model_of
@@ -40,6 +40,7 @@ def load_svmlight(
     zero_based: ZeroBased = "auto",
     query_id: bool = False,
     dense: bool = False,
+    multilabel: bool = False,
 ) -> tuple[Any, ...]:
     """Read data in the svmlight / LIBSVM format.
 
@@ -63,12 +64,15 @@ def load_svmlight(
         Whether to return the qid as well; then every sample must have one.
     dense : bool, default=False
         Whether to return X as an array instead of a sparse matrix.
+    multilabel : bool, default=False
+        Whether a sample has any number of labels, none too, joined by commas.
 
     Returns
     -------
     X : scipy.sparse.csr_matrix or ndarray of shape (n_samples, n_features)
         In canonical form. The indices are int32, or int64 where that is too small.
     y : ndarray of shape (n_samples,), float64
+        With `multilabel` a list: of every sample the tuple of its labels, ascending.
     query_id : ndarray of shape (n_samples,), int64
         Only if asked for.
 
@@ -76,7 +80,7 @@ def load_svmlight(
     ------
     ValueError
         If the text is not of the format, with line number and token. NaN, infinity and numbers
-        beyond the range of `dtype` are refused.
+        too large for `dtype` are refused; one too small for float64 is 0.
     ImportError
         If a sparse matrix is wanted and scipy is not installed.
     """
@@ -84,10 +88,12 @@ def load_svmlight(
         n_features = check_integer("n_features", n_features, at_least=1, at_most=2**63 - 1)
     base = _check_zero_based(zero_based)
     check_flag("query_id", query_id)
+    check_flag("multilabel", multilabel)
     value_type = _check_dtype(dtype)
     if not check_flag("dense", dense):
         _require_scipy()
-    csr, y, query_ids = read_csr(source, base, n_features, query_id)
+    csr, labels, query_ids, ends = _read(source, base, n_features, query_id, multilabel)
+    y = _split(labels, ends) if multilabel else labels
     with naming(source):
         csr = csr._replace(data=_as_type(csr.data, value_type))
     X = csr.to_dense() if dense else csr.to_scipy()
@@ -104,15 +110,40 @@ def read_csr(
 
     `zero_based` None is `load_svmlight`'s 'auto'. Raises its ValueError.
     """
+    return _read(source, zero_based, n_features, query_id)[:3]
+
+
+def _read(
+    source: Source,
+    zero_based: bool | None,
+    n_features: int | None,
+    query_id: bool,
+    multilabel: bool = False,
+) -> tuple[CsrMatrix, NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
     with naming(source):
         data = read_bytes(source)
     with naming(source):
-        X, labels, query_ids = _core.read_svmlight(data, zero_based, n_features, query_id)
-    return CsrMatrix(*X), labels, query_ids
+        X, labels, query_ids, label_ends = _core.read_svmlight(
+            data, zero_based, n_features, query_id, multilabel
+        )
+    return CsrMatrix(*X), labels, query_ids, label_ends
+
+
+def _split(labels: NDArray[np.float64], ends: NDArray[np.int64]) -> list[tuple[float, ...]]:
+    """Return the labels of every sample, which end at `ends`."""
+    begins, numbers = [0, *ends.tolist()], labels.tolist()
+    return [tuple(numbers[begin:end]) for begin, end in zip(begins, ends.tolist(), strict=False)]
 
 
 def save_svmlight(
-    path: Path, X: Any, y: Any, *, zero_based: bool = False, comment: str | None = None
+    path: Target,
+    X: Any,
+    y: Any,
+    *,
+    zero_based: bool = False,
+    comment: str | None = None,
+    query_id: Any = None,
+    multilabel: bool = False,
 ) -> None:
     """Write data in the svmlight / LIBSVM format.
 
@@ -121,21 +152,28 @@ def save_svmlight(
 
     Parameters
     ----------
-    path : str or path
-        The file; one that exists is replaced.
+    path : str, path or binary file
+        The file; one that exists is replaced. One that is open is written to.
     X : array-like or sparse matrix of shape (n_samples, n_features)
         Finite numbers.
     y : array-like of shape (n_samples,)
-        Finite numbers; whole ones are written without a fraction.
+        Finite numbers; whole ones are written without a fraction. With `multilabel` a sequence
+        with the labels of every sample, or an array or sparse matrix of shape
+        (n_samples, n_labels), not zero where a sample has the label of that column.
     zero_based : bool, default=False
         Whether the first column has the index 0, as not every reader expects, or 1.
     comment : str, default=None
         Text for the head of the file; every line of it is put behind ``#``.
+    query_id : array-like of shape (n_samples,), default=None
+        Integers, written as ``qid:number``.
+    multilabel : bool, default=False
+        Whether a sample has any number of labels.
 
     Raises
     ------
     ValueError
-        If `X` or `y` is not finite or not numeric, or their lengths differ.
+        If `X` or `y` is not finite or not numeric, their lengths differ, or a sample has neither
+        labels nor features.
     OSError
         If the file cannot be written.
     """
@@ -143,13 +181,18 @@ def save_svmlight(
     if comment is not None and not isinstance(comment, str):
         raise ValueError(f"comment must be a string or None, got {shown(comment)}")
     matrix: Matrix = csr_of(X) if hasattr(X, "tocsr") else as_float(np.asarray(X))
-    labels = _numeric_labels(y)
-    with replacing(path) as file:
+    n_rows = matrix.shape[0]
+    labels, ends = _label_lists(y) if check_flag("multilabel", multilabel) else (y, None)
+    labels = _numeric_labels(labels)
+    query_ids = None if query_id is None else _query_ids(query_id)
+    with writing(path) as file:
         for line in (comment or "").splitlines():
             file.write(f"# {line}\n".encode())
-        for begin in range(0, max(1, len(labels)), _ROWS_PER_WRITE):
-            end = min(begin + _ROWS_PER_WRITE, len(labels))
-            file.write(_core.write_svmlight(matrix, labels, begin, end, zero_based))
+        for begin in range(0, max(1, n_rows), _ROWS_PER_WRITE):
+            end = min(begin + _ROWS_PER_WRITE, n_rows)
+            file.write(
+                _core.write_svmlight(matrix, labels, begin, end, zero_based, ends, query_ids)
+            )
 
 
 def _check_zero_based(zero_based: ZeroBased) -> bool | None:
@@ -185,6 +228,27 @@ def _as_type(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     return converted
 
 
+def _label_lists(y: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return the labels of all samples, and where those of each end."""
+    if hasattr(y, "tocsr"):
+        y = y.toarray()
+    if isinstance(y, np.ndarray) and y.dtype != object:
+        if y.ndim != 2:
+            raise ValueError(f"y must have two dimensions, got an array of shape {y.shape}")
+        rows, labels = np.nonzero(y)
+        return labels, np.cumsum(np.bincount(rows, minlength=len(y)), dtype=np.int64)
+    lists = [np.unique(np.asarray(labels, dtype=np.float64)) for labels in y]
+    ends = np.cumsum([len(labels) for labels in lists], dtype=np.int64)
+    return np.concatenate([np.empty(0), *lists]), ends
+
+
+def _query_ids(query_id: Any) -> NDArray[np.int64]:
+    ids = np.asarray(query_id)
+    if ids.ndim != 1 or ids.dtype.kind not in "iu" or not np.can_cast(ids.dtype, np.int64):
+        raise ValueError(f"query_id must hold integers, got {shown(query_id)}")
+    return np.require(ids, np.int64, "C")
+
+
 def _numeric_labels(y: Any) -> NDArray[np.float64]:
     labels = np.asarray(y)
     if labels.ndim != 1:
@@ -203,7 +267,7 @@ def _numeric_labels(y: Any) -> NDArray[np.float64]:
 # -- models ----------------------------------------------------------------------------------------
 
 
-def save_model(estimator: KernelMachine, path: Path) -> None:
+def save_model(estimator: KernelMachine, path: Target) -> None:
     """Write a fitted support vector machine as a LIBSVM model file.
 
     LIBSVM's own programs read it. Unlike LIBSVM, every number has as many digits as it takes to
@@ -220,8 +284,8 @@ def save_model(estimator: KernelMachine, path: Path) -> None:
     estimator : SVC, NuSVC, SVR, NuSVR or OneClassSVM
         Fitted; a classifier with classes that are whole numbers of at most 32 bits (also of type
         float or bool, which come back as integers).
-    path : str or path
-        The file; one that exists is replaced.
+    path : str, path or binary file
+        The file; one that exists is replaced. One that is open is written to.
 
     Raises
     ------
@@ -254,7 +318,7 @@ def save_model(estimator: KernelMachine, path: Path) -> None:
             "the estimator"
         )
     text = model.core.to_libsvm(None if model.classes is None else _integer_classes(model.classes))
-    with replacing(path) as file:
+    with writing(path) as file:
         file.write(text)
 
 
@@ -309,7 +373,7 @@ def load_model(
     # A linear model may come with any gamma.
     gamma = kernel.gamma if kernel.gamma > 0 else "scale"
     estimator.set_params(kernel=kernel.type, degree=kernel.degree, gamma=gamma, coef0=kernel.coef0)
-    if core.sigmoids.size > 0:
+    if core.is_calibrated:
         estimator.set_params(probability=True)
     model = TrainedMachine(
         core,

@@ -29,6 +29,21 @@ std::from_chars_result from_chars(const char* begin, const char* end, double& va
 }
 #endif
 
+bool is_tiny(std::string_view number) {
+  const std::size_t e = std::min(number.find_first_of("eE"), number.size());
+  const std::string_view digits = number.substr(0, e);
+  // The power of ten of the first digit that is not 0.
+  const auto point = static_cast<std::int64_t>(std::min(digits.find('.'), digits.size()));
+  const auto first = static_cast<std::int64_t>(digits.find_first_of("123456789"));
+  std::int64_t exponent = 0;
+  if (e < number.size()) {
+    number.remove_prefix(number.substr(e + 1).starts_with('+') ? e + 2 : e + 1);
+    const bool is_negative = number.starts_with('-');
+    if (!take_integer(number, exponent)) return is_negative;
+  }
+  return exponent < first - point;
+}
+
 std::string quoted(std::string_view token) {
   constexpr std::size_t longest_shown = 40;
   constexpr std::string_view hex = "0123456789abcdef";

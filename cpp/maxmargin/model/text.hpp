@@ -99,8 +99,11 @@ std::from_chars_result from_chars(const char* begin, const char* end, double& va
 using std::from_chars;
 #endif
 
-// Takes a finite number from the front of `rest`. False when there is none, or when float64 cannot
-// hold it; `rest` is then unspecified.
+// Whether a number that float64 cannot hold is too small, rather than too large.
+bool is_tiny(std::string_view number);
+
+// Takes a finite number from the front of `rest`; one too small for float64 is 0. False when there
+// is none, or when it is too large; `rest` is then unspecified.
 inline bool take_real(std::string_view& rest, double& value) {
   if (rest.starts_with('+')) {
     rest.remove_prefix(1);
@@ -108,7 +111,13 @@ inline bool take_real(std::string_view& rest, double& value) {
   }
   const char* end = rest.data() + rest.size();
   const auto [next, error] = from_chars(rest.data(), end, value);
-  rest.remove_prefix(static_cast<std::size_t>(next - rest.data()));
+  const auto length = static_cast<std::size_t>(next - rest.data());
+  const std::string_view number = rest.substr(0, length);
+  rest.remove_prefix(length);
+  if (error == std::errc::result_out_of_range && is_tiny(number)) {
+    value = number.starts_with('-') ? -0.0 : 0.0;
+    return true;
+  }
   return error == std::errc{} && std::isfinite(value);
 }
 

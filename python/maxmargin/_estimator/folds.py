@@ -33,6 +33,48 @@ def check_folds(
         )
 
 
+def check_splits(
+    cv: Any,
+    X: Any,
+    y: Any,
+    codes: NDArray[np.int64],
+    weight: NDArray[np.float64],
+    classes: NDArray[Any],
+) -> list[tuple[NDArray[np.float64], NDArray[np.int64]]]:
+    """Return, for every fold of a splitter or iterable, the weights to train with, 0 of the samples
+    that are not trained on, and the rows held out.
+
+    Raises
+    ------
+    ValueError
+        If it does not yield pairs of rows, or a fold has nothing to train on of some class, or
+        nothing to hold out.
+    """
+    found, every = [], np.arange(len(codes))
+    for number, split in enumerate(cv.split(X, y) if hasattr(cv, "split") else cv, start=1):
+        try:
+            train, held_out = (every[np.asarray(rows) if len(rows) else []] for rows in split)
+        except (IndexError, TypeError, ValueError) as error:
+            raise ValueError(
+                "cv must be an integer, a splitter, or an iterable of pairs of arrays of rows, got "
+                f"{shown(split)} for fold {number}"
+            ) from error
+        trained = np.zeros(len(codes))
+        np.add.at(trained, train, weight[train])
+        counts = np.bincount(codes, weights=trained, minlength=len(classes))
+        if counts.min() <= 0.0:
+            raise ValueError(
+                f"cv: fold {number} trains on no sample, of positive weight, of class "
+                f"{shown(classes[counts.argmin()])}"
+            )
+        if not weight[held_out].sum() > 0.0:
+            raise ValueError(f"cv: fold {number} holds no sample of positive weight out")
+        found.append((trained, held_out))
+    if not found:
+        raise ValueError(f"cv must yield at least one fold, got {shown(cv)}")
+    return found
+
+
 def stratified_folds(
     codes: NDArray[np.int64],
     weight: NDArray[np.float64],

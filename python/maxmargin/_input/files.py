@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import importlib
+import io
 import os
 import secrets
 import shutil
@@ -12,6 +13,7 @@ from collections.abc import Iterator
 from typing import BinaryIO, TypeAlias
 
 Path: TypeAlias = str | os.PathLike[str]
+Target: TypeAlias = Path | BinaryIO
 Source: TypeAlias = Path | BinaryIO | bytes | bytearray | memoryview
 
 # How compressed files begin, and the modules that read them.
@@ -66,6 +68,15 @@ def naming(source: Source) -> Iterator[None]:
         raise ValueError(f"{os.fspath(name)}, {error}") from None
 
 
+def writing(target: Target) -> contextlib.AbstractContextManager[BinaryIO]:
+    """Return a context of the file to write to: one that is open, or as `replacing` makes it."""
+    if isinstance(target, (str, os.PathLike)):
+        return replacing(target)
+    if isinstance(target, io.TextIOBase):
+        raise TypeError("the file must be opened in binary mode, 'wb'")
+    return contextlib.nullcontext(target)
+
+
 def check_writable(path: Path) -> None:
     """Raise OSError if `replacing` could not write a file there, as far as is known before."""
     if os.path.isdir(path):
@@ -82,24 +93,25 @@ def check_writable(path: Path) -> None:
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """Open a temporary file that takes the place of `path` if the body ends well."""
     check_writable(path)
-    if _is_device(path):
-        with open(path, "wb") as file:
-            yield file
-        return
-    target = os.path.realpath(path)
-    temporary = f"{target}.{secrets.token_hex(4)}.tmp"
     try:
-        with open(temporary, "xb") as file:
-            yield file
-        if os.path.exists(target):
-            shutil.copymode(target, temporary)
-        os.replace(temporary, target)
-    except BaseException as error:
-        with contextlib.suppress(FileNotFoundError):
-            os.remove(temporary)
-        if isinstance(error, OSError):
-            raise OSError(error.errno, error.strerror, os.fspath(path)) from error
-        raise
+        if _is_device(path):
+            with open(path, "wb") as file:
+                yield file
+            return
+        target = os.path.realpath(path)
+        temporary = f"{target}.{secrets.token_hex(4)}.tmp"
+        try:
+            with open(temporary, "xb") as file:
+                yield file
+            if os.path.exists(target):
+                shutil.copymode(target, temporary)
+            os.replace(temporary, target)
+        except BaseException:
+            with contextlib.suppress(FileNotFoundError):
+                os.remove(temporary)
+            raise
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from error
 
 
 def _is_device(path: Path) -> bool:

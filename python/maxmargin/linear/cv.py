@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from maxmargin import _input
 from maxmargin._estimator.certificate import linear_certificate_of
 from maxmargin._estimator.fitted import part
-from maxmargin._estimator.folds import check_folds, stratified_folds
+from maxmargin._estimator.folds import check_folds, check_splits, stratified_folds
 from maxmargin._estimator.one_vs_rest import winners
 from maxmargin._estimator.texts import FIT, LINEAR_CLASSIFICATION, documented, documented_method
 from maxmargin._input import Callback, ClassWeight
@@ -45,9 +46,11 @@ class LinearSVCCV(LinearSVC):
     ----------
     Cs : int or array-like of shape (n_Cs,)
         Values of C, > 0, ascending; or how many, from 1e-4 to 1e4 with equal ratios.
-    cv : int
+    cv : int, cross-validation splitter or iterable
         Folds, >= 2. Every class needs that many samples. Each fold has its share of every class;
-        which samples it gets is drawn with `random_state`.
+        which samples it gets is drawn with `random_state`. Or what yields, for every fold, the rows
+        to train on and those held out, as scikit-learn's splitters do: itself, or by a method
+        `split(X, y)`. Every class needs a sample to train on, of positive weight.
 
     Attributes
     ----------
@@ -55,7 +58,7 @@ class LinearSVCCV(LinearSVC):
         The C that was chosen.
     Cs_ : ndarray of float64, shape (n_Cs,)
         The grid.
-    scores_ : ndarray of float64, shape (cv, n_Cs)
+    scores_ : ndarray of float64, shape (n_folds, n_Cs)
         Accuracy on the samples held out, by fold and C, with the sample weights.
     classes_, coef_, intercept_, certificate_, n_iter_, n_features_in_, feature_names_in_
 
@@ -80,7 +83,7 @@ class LinearSVCCV(LinearSVC):
         self,
         *,
         Cs: Any = 10,
-        cv: int = 5,
+        cv: Any = 5,
         penalty: str = "l2",
         loss: str = "squared_hinge",
         dual: bool | str = "auto",
@@ -107,28 +110,22 @@ class LinearSVCCV(LinearSVC):
         Parameters
         ----------
         y : array-like of shape (n_samples,)
-            Numbers, booleans or strings; at least two classes, each with `cv` samples.
+            Numbers, booleans or strings; at least two classes, each with a sample in every fold.
         sample_weight : array-like of shape (n_samples,), default=None
             Factors of C, >= 0. A sample of weight 0 is left out.
         """
         grid = self._check_grid()
-        n_folds = _input.check_integer("cv", self.cv, at_least=2)
+        has_splits = hasattr(self.cv, "split") or np.iterable(self.cv)
+        has_splits = has_splits and not isinstance(self.cv, str)
+        n_folds = 0 if has_splits else _input.check_integer("cv", self.cv, at_least=2)
         problem = self._prepare(X, y, sample_weight)
         problem.check_weights(grid[-1])
         seed = _input.check_seed(self.random_state)
-        check_folds(
-            problem.codes, problem.weight, problem.labels["classes"], n_folds, f"cv={n_folds}"
-        )
-        fold_of = stratified_folds(problem.codes, problem.weight, n_folds, seed, goes_on=True)
-        fold_of[fold_of < 0] = 0  # samples of weight 0 count nowhere
         start = time.perf_counter()
-        found, _ = run(
-            self,
-            lambda callback: problem.train(grid, callback, fold_of, n_folds),
-            problem.training,
-            is_last=False,
-        )
-        scores = np.reshape(_accuracies(problem, found, fold_of, n_folds), (n_folds, len(grid)))
+        if has_splits:
+            scores = self._scores_of_splits(problem, grid, X, y)
+        else:
+            scores = self._scores_of_folds(problem, grid, n_folds, seed)
         best = int(scores.mean(axis=0).argmax())
 
         def train_chosen(callback: Callback | None) -> list[Solution]:
@@ -148,6 +145,36 @@ class LinearSVCCV(LinearSVC):
         )
         return self
 
+    def _scores_of_folds(
+        self, problem: ClassProblem, grid: NDArray[np.float64], n_folds: int, seed: int
+    ) -> NDArray[np.float64]:
+        """Return the accuracy by fold and C; all folds train on one packing of the samples."""
+        codes, weight, classes = problem.codes, problem.weight, problem.labels["classes"]
+        check_folds(codes, weight, classes, n_folds, f"cv={n_folds}")
+        fold_of = stratified_folds(codes, weight, n_folds, seed, goes_on=True)
+        fold_of[fold_of < 0] = 0  # samples of weight 0 count nowhere
+        found, _ = run(
+            self,
+            lambda callback: problem.train(grid, callback, fold_of, n_folds),
+            problem.training,
+            is_last=False,
+        )
+        n = len(grid)
+        folds = [(found[k * n : (k + 1) * n], np.flatnonzero(fold_of == k)) for k in range(n_folds)]
+        return np.array([_accuracies(problem, part, held_out) for part, held_out in folds])
+
+    def _scores_of_splits(
+        self, problem: ClassProblem, grid: NDArray[np.float64], X: Any, y: Any
+    ) -> NDArray[np.float64]:
+        """Return the accuracy by fold and C; samples that are not trained on weigh 0."""
+        codes, weight, classes = problem.codes, problem.weight, problem.labels["classes"]
+        scores = []
+        for trained, held_out in check_splits(self.cv, X, y, codes, weight, classes):
+            fold = problem._replace(weight=trained)
+            found, _ = run(self, partial(fold.train, grid), fold.training, is_last=False)
+            scores.append(_accuracies(problem, found, held_out))
+        return np.array(scores)
+
     def path(self, X: Any, y: Any, Cs: Any, sample_weight: Any = None) -> Any:
         """Not available: `LinearSVC` has it."""
         raise AttributeError("path is a method of LinearSVC")
@@ -159,17 +186,14 @@ class LinearSVCCV(LinearSVC):
 
 
 def _accuracies(
-    problem: ClassProblem, found: list[Solution], fold_of: NDArray[np.int64], n_folds: int
+    problem: ClassProblem, found: list[Solution], held_out: NDArray[np.int64]
 ) -> list[float]:
-    """Return the accuracy on the samples held out, of every solution."""
+    """Return the accuracy of every solution on the rows held out."""
     accuracies = []
-    n_grid = len(found) // n_folds
-    for fold in range(n_folds):
-        out = np.flatnonzero(fold_of == fold)
-        held_out = take_rows(problem.matrix, out)
-        for core, _ in found[fold * n_grid : (fold + 1) * n_grid]:
-            values = product(held_out, np.ascontiguousarray(core.coef.T)) + core.intercept
-            predicted = winners(values[:, 0] if values.shape[1] == 1 else values)
-            is_right = predicted == problem.codes[out]
-            accuracies.append(float(np.average(is_right, weights=problem.weight[out])))
+    samples = take_rows(problem.matrix, held_out)
+    for core, _ in found:
+        values = product(samples, np.ascontiguousarray(core.coef.T)) + core.intercept
+        predicted = winners(values[:, 0] if values.shape[1] == 1 else values)
+        is_right = predicted == problem.codes[held_out]
+        accuracies.append(float(np.average(is_right, weights=problem.weight[held_out])))
     return accuracies
