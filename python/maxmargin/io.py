@@ -92,7 +92,7 @@ def load_svmlight(
     value_type = _check_dtype(dtype)
     if not check_flag("dense", dense):
         _require_scipy()
-    csr, labels, query_ids, ends = _read(source, base, n_features, query_id, multilabel)
+    csr, labels, query_ids, ends = read_csr(source, base, n_features, query_id, multilabel)
     y = _split(labels, ends) if multilabel else labels
     with naming(source):
         csr = csr._replace(data=_as_type(csr.data, value_type))
@@ -105,21 +105,12 @@ def read_csr(
     zero_based: bool | None = None,
     n_features: int | None = None,
     query_id: bool = False,
-) -> tuple[CsrMatrix, NDArray[np.float64], NDArray[np.int64]]:
-    """Return samples, labels and qids of data in the svmlight / LIBSVM format, without scipy.
+    multilabel: bool = False,
+) -> tuple[CsrMatrix, NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return samples, labels, qids and ends of labels of svmlight data, without scipy.
 
     `zero_based` None is `load_svmlight`'s 'auto'. Raises its ValueError.
     """
-    return _read(source, zero_based, n_features, query_id)[:3]
-
-
-def _read(
-    source: Source,
-    zero_based: bool | None,
-    n_features: int | None,
-    query_id: bool,
-    multilabel: bool = False,
-) -> tuple[CsrMatrix, NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
     with naming(source):
         data = read_bytes(source)
     with naming(source):

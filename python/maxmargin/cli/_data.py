@@ -19,7 +19,7 @@ def load_samples(
     path: str, *, zero_based: bool | None = None
 ) -> tuple[CsrMatrix, NDArray[np.float64]]:
     """Return samples and labels, at least one; `zero_based` None is 'auto'."""
-    X, y, _ = io.read_csr(path, zero_based)
+    X, y, *_ = io.read_csr(path, zero_based)
     if len(y) == 0:
         raise ValueError(f"{path} holds no samples")
     return widened(X, 1), y
