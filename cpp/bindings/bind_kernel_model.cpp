@@ -1,8 +1,8 @@
 #include "bindings/arrays.hpp"
 #include "bindings/control.hpp"
-#include "maxmargin/model/density_marks.hpp"
 #include "maxmargin/model/kernel_model.hpp"
 #include "maxmargin/model/model_io.hpp"
+#include "maxmargin/model/votes.hpp"
 
 #include <optional>
 #include <string>

@@ -4,7 +4,6 @@
 #include "maxmargin/base/parallel.hpp"
 #include "maxmargin/kernel/kernel_function.hpp"
 #include "maxmargin/model/decision.hpp"
-#include "maxmargin/model/density_marks.hpp"
 #include "maxmargin/model/votes.hpp"
 
 #include <algorithm>

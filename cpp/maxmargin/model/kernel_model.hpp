@@ -47,7 +47,7 @@ struct KernelModelParts {
   std::vector<double> prob_a, prob_b;
   // Of a regression: the errors follow the Laplace distribution exp(-|z| / scale) / (2 scale).
   std::optional<double> noise_scale;
-  std::vector<double> density_marks; // of a one-class model, or empty: model/density_marks.hpp
+  std::vector<double> density_marks; // of a one-class model, or empty: model/votes.hpp
 
   index_t n_classes() const { return static_cast<index_t>(n_support.size()); }
   index_t n_machines() const { return static_cast<index_t>(rho.size()); }

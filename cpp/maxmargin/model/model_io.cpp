@@ -2,9 +2,9 @@
 
 #include "maxmargin/base/error.hpp"
 #include "maxmargin/model/class_order.hpp"
-#include "maxmargin/model/density_marks.hpp"
 #include "maxmargin/model/entry_reader.hpp"
 #include "maxmargin/model/model_names.hpp"
+#include "maxmargin/model/votes.hpp"
 
 #include <algorithm>
 #include <array>
