@@ -24,7 +24,7 @@ void read_as_model(std::string_view text, IndexBase base, index_t n_features) {
   if (model.parts().n_features > most_features) return;
   const std::vector<double> zeros(static_cast<std::size_t>(model.parts().n_features));
   Control control;
-  const DenseView<double> X{zeros.data(), 1, model.parts().n_features, model.parts().n_features};
+  const DenseView<double> X{zeros.data(), 1, model.parts().n_features};
   if (model.predict(X, 1, control) != again.predict(X, 1, control)) std::abort();
 }
 
