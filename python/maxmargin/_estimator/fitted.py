@@ -24,15 +24,27 @@ Self = TypeVar("Self", bound="FittedState")
 class FittedState:
     """What all estimators find.
 
-    Its parts fit together: that is checked when it is made, wherever from.
+    The parts of a fit fit together; `check` refuses others.
     """
 
     classes: NDArray[Any] | None = None
     feature_names: NDArray[np.object_] | None = None
 
+    def check(self) -> None:
+        """Refuse parts that do not fit together.
+
+        Raises
+        ------
+        ValueError
+            If one does not fit the others.
+        """
+        check_names(self.feature_names, self.n_features)  # type: ignore[attr-defined]
+
     def with_parts(self: Self, **parts: Any) -> Self:
         """Return the same with other parts; ValueError where they do not fit."""
-        return dataclasses.replace(self, **parts)
+        model = dataclasses.replace(self, **parts)
+        model.check()
+        return model
 
     def __getstate__(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
@@ -47,7 +59,7 @@ class FittedState:
         """
         try:
             self.__init__(**state)  # type: ignore[misc]
-            check_names(self.feature_names, self.n_features)  # type: ignore[attr-defined]
+            self.check()
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             raise ValueError(
                 f"The internal representation of a model was altered: {error}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
@@ -23,17 +24,23 @@ class FittedFunctions(FittedState):
     core: _core.LinearModel
     shows_sparse: bool = False  # whether coef_ is a sparse matrix
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
+        super().check()
         check_classes(self.classes, self.core.n_classes)
+
+    @cached_property
+    def weights(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The arrays of the core's model, (n_functions, n_features) and (n_functions,)."""
+        return self.core.coef, self.core.intercept
 
     @property
     def n_features(self) -> int:
-        return int(self.core.coef.shape[1])
+        return int(self.weights[0].shape[1])
 
     @property
     def coef(self) -> NDArray[np.float64]:
         """The weights as users see them: of a regression without the axis of functions."""
-        coef = self.core.coef
+        coef = self.weights[0]
         return coef if self.core.n_classes > 0 else coef[0]
 
     def with_weights(
@@ -69,7 +76,7 @@ class LinearFunctions(BaseEstimator):
 
     @property
     def intercept_(self) -> NDArray[np.float64]:
-        intercept: NDArray[np.float64] = fitted_model(self).core.intercept
+        intercept: NDArray[np.float64] = fitted_model(self).weights[1]
         return intercept
 
     @intercept_.setter
@@ -97,7 +104,9 @@ class LinearFunctions(BaseEstimator):
         core = _core.LinearModel(coef.astype(np.float64), state.pop("intercept_"), n_classes)
         names = state.pop("feature_names_in_", None)
         parts = self._old_parts(state)
-        return state, self._model_type(core=core, classes=classes, feature_names=names, **parts)
+        model = self._model_type(core=core, classes=classes, feature_names=names, **parts)
+        model.check()
+        return state, model
 
     def _old_parts(self, state: dict[str, Any]) -> dict[str, Any]:
         """Return the parts of the model besides functions that version 0.1.0 pickled."""
@@ -111,9 +120,8 @@ class LinearFunctions(BaseEstimator):
 
     def _scores(self, matrix: Matrix, model: FittedFunctions) -> NDArray[np.float64]:
         """Return f of every function, shape (n_samples, n_functions)."""
-        core = model.core
-        with np.errstate(over="ignore", invalid="ignore"):
-            return product(matrix, np.ascontiguousarray(core.coef.T)) + core.intercept
+        coef, intercept = model.weights
+        return product(matrix, np.ascontiguousarray(coef.T), intercept)
 
     def _overflow_message(self, what: str) -> str:
         return (

@@ -186,8 +186,10 @@ def take_rows(X: Matrix, rows: Integers) -> Matrix:
 
 
 @np.errstate(all="ignore")  # callers check that what they return is finite
-def product(X: Matrix, columns: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return X @ columns in float64, with temporaries of bounded size; columns is (d, p)."""
+def product(
+    X: Matrix, columns: NDArray[np.float64], offset: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
+    """Return X @ columns + offset in float64, with bounded temporaries; columns is (d, p)."""
     n_rows, n_cols = X.shape
     result = np.zeros((n_rows, columns.shape[1]))
     if isinstance(X, CsrMatrix):
@@ -197,6 +199,8 @@ def product(X: Matrix, columns: NDArray[np.float64]) -> NDArray[np.float64]:
         for start, part in zip(range(0, n_rows, step), parts_of(X, step), strict=True):
             block = part.astype(np.float64, copy=False)
             np.matmul(block, columns, out=result[start : start + step])
+    if offset is not None:
+        result += offset
     return result
 
 

@@ -192,7 +192,7 @@ def _accuracies(
     accuracies = []
     samples = take_rows(problem.matrix, held_out)
     for core, _ in found:
-        values = product(samples, np.ascontiguousarray(core.coef.T)) + core.intercept
+        values = product(samples, np.ascontiguousarray(core.coef.T), core.intercept)
         predicted = winners(values[:, 0] if values.shape[1] == 1 else values)
         is_right = predicted == problem.codes[held_out]
         accuracies.append(float(np.average(is_right, weights=problem.weight[held_out])))

@@ -35,8 +35,8 @@ class FittedOnline(FittedFunctions):
     passes: Passes
     objective: NDArray[np.float64] | None = None
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check(self) -> None:
+        super().check()
         check_fits(self.states.shape == self.core.coef.shape, "the state of training")
 
     @property

@@ -47,7 +47,7 @@ class FittedExpansion(FittedState):
     passes: Passes
     kernel_rows: int
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
         check_fits(isinstance(self.kernel, KernelParams), "the kernel")
         check_fits(_input.are_classes(self.classes), "classes_")
         coef, n_problems = self.dual_coef, len(positive_classes(len(self.classes)))
@@ -63,6 +63,7 @@ class FittedExpansion(FittedState):
         check_fits(is_alpha, "alpha_")
         is_support = _input.valid_indices(self.support, coef.shape[1], n_samples)
         check_fits(is_support, "support_")
+        super().check()
 
     @property
     def n_features(self) -> int:
@@ -301,6 +302,7 @@ class KernelPerceptron(OneVsRest, Classifier):
             passes=Passes(state.pop("mistakes_per_pass_"), state.pop("converged_")),
             **{name: state.pop(f"{name}_") for name in names},
         )
+        model.check()
         check_fits(model.n_features == n_features, "n_features_in_")
         return state, model
 

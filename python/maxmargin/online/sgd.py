@@ -207,7 +207,7 @@ class SGDClassifier(OnlineLinear):
             objective = self._objective(examples, settings, model.core)
             converged = converged and not self._has_diverged(settings, objective, examples)
         passes = dataclasses.replace(model.passes, converged=converged)
-        return model.with_parts(passes=passes, objective=objective)
+        return dataclasses.replace(model, passes=passes, objective=objective)
 
     def _objective(
         self, examples: Examples, settings: _core.OnlineSettings, core: _core.LinearModel
