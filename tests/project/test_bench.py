@@ -179,6 +179,14 @@ def test_quick_pass(bench, monkeypatch, tmp_path, command):
         assert [len(one["measurements"]) for one in outcomes] == [1] * len(outcomes)
 
 
+def test_the_borders_of_linear_machines(bench, tmp_path):
+    file = tmp_path / "out.json"
+    assert bench("linear_borders").main(["--quick", "--json", str(file)]) == 0
+    results = json.loads(file.read_text())["results"]
+    assert len(results) == 9
+    assert all(min(one["seconds"]) > 0 for one in results)
+
+
 def test_predictions_and_clouds_are_named_like_problems(bench):
     options = bench("busy").parse_arguments(["--only", "500x20,predict"])
     clouds, predictions = bench("busy").choose_work(options)

@@ -20,8 +20,8 @@ void conclude(LinearSolution& solution, const LinearProblem& problem, double tol
 
 // The iterations after which the objectives are evaluated for the best model so far, since more of
 // them are not to make a worse one than fewer: where the caller has set max_iter, all of those that
-// take few elements, else the start and 1, 2 and 5 times a power of ten; without, these from the hundredth on. A
-// look takes half a pass of a dual descent.
+// take few elements, else the start and 1, 2 and 5 times a power of ten; without, these from the
+// hundredth on. A look takes half a pass of a dual descent.
 class Looks {
  public:
   Looks(bool is_capped, double elements)

@@ -17,9 +17,12 @@ namespace maxmargin::linear {
 //
 //   few features, penalty l1      proximal Newton's method
 //   penalty l1                    coordinate descent on the features, then proximal Newton's method
-//                                 where they are not too many for its matrix
+//                                 on those that count
 //   few features                  steps: Newton's method in the primal, or, for few samples and
 //                                 losses that are not squared, the interior point method
+//   few features, and hardly more
+//     samples or a small C        dual coordinate descent before it
+//   few samples                   dual coordinate descent, then steps on the rotated samples
 //   few features, mostly zero,
 //     losses not squared          dual coordinate descent before it, where a step is much dearer
 //   more features, dense          dual coordinate descent, then steps
@@ -28,7 +31,8 @@ namespace maxmargin::linear {
 //
 // Where Newton's method fails, the interior point method has its turn if losses are not squared,
 // and then dual coordinate descent goes on from there. Proximal Newton's has no such second:
-// coordinate descent on the features lags far behind it.
+// coordinate descent on the features lags far behind it. A border at which the choice changes is
+// one of bench/linear_borders.py.
 class LinearSolver {
  public:
   // `is_for_one`: whether it solves one problem only.
@@ -46,6 +50,8 @@ class LinearSolver {
   void copy_if_mostly_zero(int threads);
   index_t passes_of_rotation() const;
   bool has_cheap_steps() const;
+  // Whether dual coordinate descent takes few passes.
+  bool is_easy(const LinearProblem& problem) const;
   LinearSolution attempt(const LinearProblem& problem, const LinearOptions& options,
                          Control& control) const;
   LinearSolution solve_by_steps(const LinearProblem& problem, const LinearOptions& options,

@@ -1,6 +1,7 @@
 #include "maxmargin/linear/l1/l1_working_set.hpp"
 
 #include "maxmargin/linear/attempts.hpp"
+#include "maxmargin/linear/l1/l1_interior_point.hpp"
 #include "maxmargin/linear/l1/l1_newton.hpp"
 #include "maxmargin/linear/linear_certificate.hpp"
 #include "maxmargin/linear/newton/newton_system.hpp"
@@ -29,7 +30,11 @@ class WorkingSet {
     LinearSolution best = before;
     best.n_iter = 0;
     measure(best.beta);
-    while (grow(best.separator.w)) {
+    if (n_elements(columns_.n_features()) <= kMostElements &&
+        std::ssize(problem_.y) <= kMostL1Samples)
+      set_ = find_l1_features(columns_, problem_, options_.tol, options_.threads, time_, control_);
+    bool is_set = !set_.empty();
+    while (std::exchange(is_set, false) || grow(best.separator.w)) {
       LinearSolution found = solve_on_set();
       const double steepest = measure(found.beta);
       const L1DualPoint dual = l1_dual_point(problem_, found.beta, steepest);
@@ -46,6 +51,10 @@ class WorkingSet {
   }
 
  private:
+  double n_elements(index_t n_features) const {
+    return static_cast<double>(n_features) * static_cast<double>(problem_.y.size());
+  }
+
   // |sum_i beta_i x_ij| by feature, and the greatest.
   double measure(std::span<const double> beta) {
     double most = 0.0;
@@ -72,9 +81,8 @@ class WorkingSet {
     });
     const index_t n_needed = std::ranges::count_if(order, must);
     const index_t size = std::min<index_t>(std::ssize(order), std::max(kFewest, 2 * n_needed));
-    const double n_elements = static_cast<double>(size) * static_cast<double>(problem_.y.size());
     if (time_.look() || size == std::ssize(set_) || size > kMostFeatures ||
-        n_elements > kMostElements)
+        n_elements(size) > kMostElements)
       return false;
     set_.assign(order.begin(), order.begin() + size);
     std::ranges::sort(set_);

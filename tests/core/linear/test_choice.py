@@ -1,0 +1,61 @@
+"""LinearSVC takes the method that is fast: descent where it needs few passes, else steps."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from maxmargin import LinearSVC
+from oracles.linear import primal_objective, second_order_fit
+from oracles.problems import rng
+
+
+def noisy(n, d, seed=0):
+    r = rng(seed)
+    X = r.normal(size=(n, d))
+    y = np.where(X @ r.normal(size=d) > 0, 1.0, -1.0)
+    return X, np.where(r.random(n) < 0.2, -y, y)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize(
+    ("n", "d", "C", "method"),
+    [
+        (90, 80, 1.0, "coordinate descent"),  # hardly more samples than features
+        (150, 80, 0.01, "coordinate descent"),
+        (900, 80, 0.01, "coordinate descent"),  # C ||x||^2 is about 1
+        (900, 80, 1.0, "newton"),
+    ],
+)
+def test_few_features(loss, n, d, C, method):
+    X, y = noisy(n, d)
+    model = LinearSVC(loss=loss, C=C).fit(X, y)
+    if method == "newton" and loss == "hinge":
+        method = "interior point"
+    alone = second_order_fit(X, y, C, loss=loss, method=method)
+    assert model.n_iter_ == alone["n_iter"]
+    np.testing.assert_allclose(model.coef_[0], alone["w"], rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("n", "d", "density", "C"),
+    [(6, 2000, 0.01, 1e3), (6, 2049, 0.01, 1e3), (40, 500, 1.0, 1e5), (60, 55, 1.0, 1e3)],
+)
+@pytest.mark.parametrize("scaling", [0.0, 1.0, np.inf])
+def test_few_samples_with_penalty_l1(n, d, density, C, scaling):
+    r = rng(0)
+    X = sp.random(n, d, density, "csr", random_state=0, data_rvs=lambda size: r.normal(size=size))
+    y = np.where(r.random(n) < 0.5, 1, -1)
+    y[:2] = [-1, 1]
+    weight = r.integers(1, 3, n).astype(float)
+    weight[3] = 0.0
+    model = LinearSVC(penalty="l1", C=C, fit_intercept=scaling > 0, tol=1e-5,
+                      intercept_scaling=scaling or 1.0).fit(X, y, sample_weight=weight)  # fmt: skip
+    certificate = model.certificate_
+    assert certificate.converged
+    assert certificate.n_iter < 200
+    expected = primal_objective(X, y, model.coef_[0], model.intercept_[0], C * weight,
+                                "squared_hinge", scaling=scaling or 1.0, penalty="l1")  # fmt: skip
+    assert certificate.primal_objective == pytest.approx(expected, rel=1e-9)
+    assert np.count_nonzero(model.coef_) <= n + 1
