@@ -25,6 +25,7 @@ BORDERS = {
     "samples a feature": ((1250, 256, 1.0), (1310, 256, 1.0)),
     "fewer samples than features": ((400, 401, 1.0), (402, 401, 1.0)),
     "few samples": ((2048, 2200, 0.05), (2049, 2200, 0.05)),
+    "few samples, l1": ((1024, 1100, 0.05), (1025, 1100, 0.05)),
     "features of a matrix": ((2200, 2048, 0.05), (2200, 2049, 0.05)),
     "density": ((2000, 200, 0.24), (2000, 200, 0.26)),
 }
@@ -42,7 +43,8 @@ def main(arguments=None):
     for (name, sides), (penalty, loss), C in itertools.product(
         chosen.items(), MACHINES, VALUES_OF_C
     ):
-        model = LinearSVC(penalty=penalty, loss=loss, C=C, tol=options.tol, n_jobs=options.threads)
+        model = LinearSVC(penalty=penalty, loss=loss, C=C, tol=options.tol, n_jobs=options.threads,
+                          time_limit=options.timeout)  # fmt: skip
         seconds = [seconds_to_fit(model, *side, options.repeats) for side in sides]
         results.append({"border": name, "penalty": penalty, "loss": loss, "C": C,
                         "sides": sides, "seconds": seconds})  # fmt: skip
@@ -53,7 +55,7 @@ def main(arguments=None):
 
 def parse_arguments(arguments):
     parser = cli.new_parser("linear_borders.py", __doc__, known=("maxmargin",))
-    parser.set_defaults(tol=1e-4, threads=1)
+    parser.set_defaults(tol=1e-4, threads=1, timeout=10.0)
     return cli.parse(parser, arguments, known=("maxmargin",))
 
 

@@ -12,7 +12,7 @@ namespace maxmargin::linear {
 namespace {
 
 constexpr int kMostSteps = 100;
-constexpr double kGapOfTol = 1e-3; // of the tolerance: the features must be told apart
+constexpr double kGapOfTol = 1e-3; // of the tolerance: to separate the features that count
 constexpr double kToBoundary = 0.995;
 constexpr double kLeastStep = 1e-6;
 constexpr double kFreeBias = 1e4; // the feature of a bias without penalty, over the greatest value

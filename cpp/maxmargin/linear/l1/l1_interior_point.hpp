@@ -20,7 +20,7 @@ namespace maxmargin::linear {
 // step = .. twice with one factorisation. Twenty to forty steps suffice, whatever C; the weights
 // that count are those with u_j > p_j or v_j > q_j. Memory: 8 bytes for every sample and feature,
 // and O(n^2).
-inline constexpr index_t kMostL1Samples = 1024; // with more, the n x n matrix is dear
+inline constexpr index_t kMostL1Samples = 1024; // with more, the n x n matrix takes long
 std::vector<index_t> find_l1_features(const Columns& columns, const LinearProblem& problem,
                                       double tol, int threads, optim::TimeLimit& time,
                                       Control& control);
