@@ -21,8 +21,12 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin import _core, _input
 from maxmargin._estimator.base import BaseEstimator, commit
 from maxmargin._estimator.wording import shown
+from maxmargin._input.examples import EMPTY
 from maxmargin._input.sparse import CsrMatrix, take_rows
 from maxmargin.kernels._parameter import KernelParams
+from maxmargin.linear.cv import LinearSVCCV
+from maxmargin.online._fit import OnlineLinear
+from maxmargin.online._passes import Passes
 from maxmargin.svm._machine import KernelMachine, model_of
 from maxmargin.svm._model import TrainedMachine
 
@@ -63,6 +67,8 @@ def from_sklearn(cls: type[Any], model: Any) -> Any:
         If it is not of scikit-learn's class of that name, or not a model of that class.
     """
     theirs = _counterpart(cls)
+    if issubclass(cls, LinearSVCCV):
+        raise ValueError(f"scikit-learn has no counterpart of {cls.__name__}, which chose its C")
     if not isinstance(model, theirs):
         raise ValueError(
             f"{cls.__name__}.from_sklearn takes a {theirs.__module__.partition('.')[0]} "
@@ -73,10 +79,34 @@ def from_sklearn(cls: type[Any], model: Any) -> Any:
     for name in _shared_names(made, theirs):
         if (value := getattr(model, name)) != "deprecated":
             setattr(made, name, value)
-    trained = _trained(made, model)
-    trained.check()
-    commit(made, trained)
+    if isinstance(made, KernelMachine):
+        trained = _trained(made, model)
+        trained.check()
+        commit(made, trained)
+    else:
+        commit(made, _functions(made, model))
     return made
+
+
+def _functions(ours: Any, model: Any) -> Any:
+    coef = model.coef_.toarray() if hasattr(model.coef_, "toarray") else model.coef_
+    coef = np.atleast_2d(np.array(coef, np.float64))
+    intercept = np.array(np.broadcast_to(model.intercept_, len(coef)), np.float64)
+    classes = getattr(model, "classes_", None)
+    parts: dict[str, Any] = {"certificate": None}
+    if isinstance(ours, OnlineLinear):
+        n_steps = np.zeros(len(coef), np.int64)
+        states = _core.OnlineStates(
+            *(coef, intercept, EMPTY, EMPTY, n_steps, n_steps, EMPTY, np.zeros(len(coef)))
+        )
+        unknown = [np.zeros(int(model.n_iter_), np.int64)] * len(coef)
+        parts = {"states": states, "passes": Passes(unknown, converged=False)}
+    return ours._model_type(
+        core=_core.LinearModel(coef, intercept, 0 if classes is None else len(classes)),
+        classes=classes,
+        feature_names=getattr(model, "feature_names_in_", None),
+        **parts,
+    )
 
 
 def _counterpart(cls: type[Any]) -> type[Any]:

@@ -152,10 +152,16 @@ def test_linear_estimators_as_scikit_learns(learner, n_classes, container):
     assert_same(ours, theirs, features)
     assert_same(ours, pickle.loads(pickle.dumps(theirs)), features)
     assert theirs.score(features, labels) == pytest.approx(ours.score(features, labels), 1e-12)
-    if hasattr(theirs, "partial_fit"):
-        theirs.partial_fit(features, labels)
-    else:
-        theirs.fit(features, labels)  # with parameters that it takes
+    for method in ("partial_fit", "fit"):  # with parameters that it takes
+        if hasattr(theirs, method):
+            getattr(theirs, method)(features, labels)
+            cls = LinearSVC if isinstance(learner, LinearSVC) else type(learner)
+            again = cls.from_sklearn(theirs)
+            assert_same(again, theirs, features)
+            assert_same(pickle.loads(pickle.dumps(again)), theirs, features)
+            assert not hasattr(again, "certificate_")
+    if hasattr(again, "partial_fit"):
+        again.partial_fit(features, labels)
 
 
 def test_labels_names_and_weights_come_along():
@@ -192,6 +198,8 @@ def test_a_model_from_a_file_is_converted(tmp_path):
 def test_what_cannot_be_converted_is_refused():
     with pytest.raises(ValueError, match="no counterpart of KernelPerceptron"):
         KernelPerceptron().fit([[0.0], [1.0]], [0, 1]).as_sklearn()
+    with pytest.raises(ValueError, match="no counterpart of LinearSVCCV"):
+        LinearSVCCV.from_sklearn(sklearn.svm.LinearSVC().fit(X, y))
     with pytest.raises(NotFittedError, match="SVC instance is not fitted"):
         SVC().as_sklearn()
     with pytest.raises(ValueError, match=r"SVC.from_sklearn takes a sklearn SVC, got .*NuSVC"):

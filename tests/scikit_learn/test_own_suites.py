@@ -38,8 +38,8 @@ def test_scikit_learns_own_tests_pass(suite, tmp_path):
     run = subprocess.run(
         [
             sys.executable, "-m", "maxmargin.patch", "-m", "pytest", "-q", "-p", "no:cacheprovider",
-            "-c", os.devnull, "--rootdir", site_packages, "--junitxml", tmp_path / "report.xml",
-            "--pyargs", *words,
+            "-c", os.devnull, "--rootdir", site_packages, "--import-mode", "append",
+            "--junitxml", tmp_path / "report.xml", "--pyargs", *words,
         ],
         cwd=tmp_path, env=environment, capture_output=True, text=True,
     )  # fmt: skip

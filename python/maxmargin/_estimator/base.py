@@ -119,8 +119,7 @@ class BaseEstimator:
     def as_sklearn(self) -> Any:
         """Return scikit-learn's fitted estimator of this name, which predicts the same.
 
-        For what goes by scikit-learn's types, such as exporters. Parameters that it lacks, or does
-        not take, are left at its defaults.
+        For exporters and the like. Parameters that it does not take are left at its defaults.
 
         Raises
         ------
@@ -132,6 +131,27 @@ class BaseEstimator:
         from maxmargin._interchange import as_sklearn
 
         return as_sklearn(self)
+
+    @classmethod
+    def from_sklearn(cls: type[Self], model: Any) -> Self:
+        """Return an estimator, without `certificate_`, that predicts as scikit-learn's model does.
+
+        Parameters
+        ----------
+        model : estimator
+            Of scikit-learn's class of this name, fitted.
+
+        Raises
+        ------
+        NotFittedError
+            If `model` is not fitted.
+        ValueError
+            If it is not of that class.
+        """
+        from maxmargin._interchange import from_sklearn
+
+        made: Self = from_sklearn(cls, model)
+        return made
 
     def __dir__(self) -> list[str]:
         """Return the names of attributes: before `fit`, without those that it is to find."""

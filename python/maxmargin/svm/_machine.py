@@ -19,7 +19,6 @@ from maxmargin.svm._fit import Training
 from maxmargin.svm._model import TrainedMachine
 
 Value = TypeVar("Value")
-Machine = TypeVar("Machine", bound="KernelMachine")
 
 
 class KernelMachine(BaseEstimator):
@@ -122,29 +121,6 @@ class KernelMachine(BaseEstimator):
             f"MinMaxScaler), a {self._hint}, or a greater max_iter or time_limit may help.",
             ConvergenceWarning,
         )
-
-    @classmethod
-    def from_sklearn(cls: type[Machine], model: Any) -> Machine:
-        """Return a fitted estimator that predicts as scikit-learn's of this name does.
-
-        It has no `certificate_`.
-
-        Parameters
-        ----------
-        model : estimator
-            Of scikit-learn's class of this name, fitted.
-
-        Raises
-        ------
-        NotFittedError
-            If `model` is not fitted.
-        ValueError
-            If it is not of that class.
-        """
-        from maxmargin._interchange import from_sklearn
-
-        made: Machine = from_sklearn(cls, model)
-        return made
 
     # -- the trained machine -----------------------------------------------------------------------
 
