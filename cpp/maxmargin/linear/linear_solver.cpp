@@ -30,7 +30,7 @@ constexpr index_t kPassesToTry = 300;
 // have no curvature.
 constexpr index_t kSamplesPerFeature = 20;
 // Few samples of many features: those that the rotated samples may have, of 8 bytes.
-constexpr double kMostRotated = 1 << 26;
+constexpr double kMostRotated = 1 << 25;
 constexpr index_t kFewestPassesToTry = 600; // with its second way to keep a great bias
 // Passes over the features with penalty l1, before the interior point method: half as many as there
 // are samples take as long as its thirty steps.
