@@ -49,7 +49,8 @@ def _fit(**given: Any) -> tuple[Any, ...]:
     number, weight, y = given["svm_type"], given["sample_weight"], given["y"]
     X = given["X"] if "X" in given else _csr(given, "", given["n_features"])
     kernel = _name_of_kernel(given)
-    params = {**given, "kernel": kernel, "shrinking": bool(given["shrinking"])}
+    params = {**given, "kernel": kernel}
+    params |= {name: bool(given[name]) for name in ("shrinking", "probability")}
     if kernel in ("linear", "precomputed"):  # which have none
         params["gamma"] = "auto"
     class_weight = dict(enumerate(params.pop("class_weight").tolist()))
@@ -57,7 +58,7 @@ def _fit(**given: Any) -> tuple[Any, ...]:
         params["class_weight"] = class_weight
     if number < 2:
         y = y.astype(np.int64)
-        params |= {"probability": bool(given["probability"]), "random_state": given["random_seed"]}
+        params["random_state"] = given["random_seed"]
     known = params.keys() & _PARAMETERS_OF[number]
     estimator = _TRAINERS[number](**{name: params[name] for name in known})
     model = model_of(estimator.fit(X, y, sample_weight=weight if len(weight) > 0 else None))
