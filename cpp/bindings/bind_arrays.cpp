@@ -1,19 +1,39 @@
 // Questions about whole arrays, before or after they are learnt from.
 #include "bindings/arrays.hpp"
-#include "bindings/gil.hpp"
+#include "bindings/control.hpp"
 #include "bindings/pybind.hpp"
 #include "maxmargin/base/mapped_memory.hpp"
+#include "maxmargin/base/parallel.hpp"
 #include "maxmargin/data/column_scan.hpp"
 #include "maxmargin/simd/dispatch.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <tuple>
 
 namespace maxmargin::bindings {
 namespace {
 
-template <Real T> double largest_of(const Array<T>& array) {
+// Elements after which Ctrl-C is looked for; a hook takes as long to make as many are read.
+constexpr index_t kPolled = index_t{1} << 22;
+
+// Calls part(begin, end) for parts of [0, n), in which there are so many elements.
+template <class Part> void in_parts(index_t n, index_t n_elements, const Part& part) {
+  const index_t n_parts = n_elements / kPolled + 1;
+  Control control(n_parts > 1 ? python_hook(py::none()) : Control::Hook());
   const WithoutGil nogil;
-  return simd::real_table<T>(simd::active_table()).largest_magnitude(array.data(), array.size());
+  parallel_ranges(n, n / n_parts + 1, 1, control,
+                  [&](index_t begin, index_t end, int) { part(begin, end); });
+}
+
+template <Real T> double largest_of(const Array<T>& array) {
+  const auto& table = simd::real_table<T>(simd::active_table());
+  double largest = 0.0;
+  in_parts(array.size(), array.size(), [&](index_t begin, index_t end) {
+    const double part = table.largest_magnitude(array.data() + begin, end - begin);
+    if (!(part <= largest)) largest = std::isnan(largest) ? largest : part;
+  });
+  return largest;
 }
 
 double largest_magnitude(const py::array& array) {
@@ -23,8 +43,11 @@ double largest_magnitude(const py::array& array) {
 template <class I> ColumnScan scan_of(const Array<I>& indices, const Array<I>& indptr) {
   require(indptr.size() >= 1 && indptr.at(indptr.size() - 1) <= indices.size(),
           "indices are fewer than indptr counts");
-  const WithoutGil nogil;
-  return scan_columns(span_of(indices), span_of(indptr));
+  ColumnScan all;
+  in_parts(indptr.size() - 1, indices.size(), [&](index_t begin, index_t end) {
+    all.add(scan_columns(span_of(indices), span_of(indptr).subspan(begin, end - begin + 1)));
+  });
+  return all;
 }
 
 std::tuple<index_t, index_t, bool> scan(const py::array& indices, const py::array& indptr) {

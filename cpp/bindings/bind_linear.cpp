@@ -161,7 +161,8 @@ void bind_linear(py::module_& m) {
       .def(py::init(&linear_options), py::kw_only(), py::arg("tol") = 1e-4,
            py::arg("max_iter") = -1,
            py::arg("time_limit") = std::numeric_limits<double>::infinity(), py::arg("seed") = 0,
-           py::arg("n_threads") = 0);
+           py::arg("n_threads") = 0)
+      .def_readwrite("time_limit", &linear::LinearOptions::time_limit);
 
   m.def("linear_svc_fit", &linear_svc_fit, py::arg("X"), py::arg("y"), py::arg("weight"),
         py::arg("class_weight"), py::arg("fold_of"), py::arg("n_folds"), py::arg("C"),

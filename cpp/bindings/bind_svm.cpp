@@ -6,7 +6,7 @@
 #include "maxmargin/kernel/cross_kernel.hpp"
 #include "maxmargin/kernel/exact_sums.hpp"
 #include "maxmargin/kernel/kernel_function.hpp"
-#include "maxmargin/model/decision.hpp"
+#include "maxmargin/model/decision/decision.hpp"
 #include "maxmargin/svm/one_vs_one.hpp"
 #include "maxmargin/svm/single_machine.hpp"
 
@@ -28,6 +28,15 @@ py::tuple libsvm_kernels() {
   py::list names;
   for (const KernelName& kernel : kKernelNames)
     if (!kernel.libsvm.empty()) names.append(kernel.name);
+  return py::tuple(names);
+}
+
+// By the number that certificates have.
+py::tuple stop_reasons() {
+  using enum optim::StopReason;
+  py::list names;
+  for (const auto reason : {converged, max_iter, time_limit, stalled, imprecise, unbounded})
+    names.append(optim::name_of(reason));
   return py::tuple(names);
 }
 
@@ -69,15 +78,21 @@ Precision precision_named(const std::string& name) {
   return Precision::automatic;
 }
 
-// The model, and the fields of the certificate of every machine.
+// By machine.
+template <class Get>
+py::array column_of(const std::vector<Certificate>& certificates, const Get& get) {
+  std::vector<std::decay_t<decltype(get(certificates.front()))>> values;
+  values.reserve(certificates.size());
+  for (const Certificate& certificate : certificates) values.push_back(get(certificate));
+  return to_numpy(std::move(values));
+}
+
+// The model, and by field those of the certificates of its machines.
 py::tuple to_python(KernelFit&& fit) {
-  py::list certificates;
-  for (const Certificate& certificate : fit.certificates) {
-    py::dict fields;
-    certificate.for_each_field([&](const char* name, const auto& value) { fields[name] = value; });
-    certificates.append(fields);
-  }
-  return py::make_tuple(std::make_unique<KernelModel>(std::move(fit.model)), certificates);
+  py::dict fields;
+  Certificate::for_each_field(
+      [&](const char* name, const auto& get) { fields[name] = column_of(fit.certificates, get); });
+  return py::make_tuple(std::make_unique<KernelModel>(std::move(fit.model)), fields);
 }
 
 // Calls train(control), which gives a KernelFit, without the GIL.
@@ -166,7 +181,7 @@ double rounding_error(const py::object& X, const Array<double>& coef, const Kern
   Control control(python_hook(py::none()));
   const std::span<const double> numbers = span_of(coef);
   const WithoutGil nogil;
-  const PackingPlan plan(view, kernel, sums_to_zero);
+  const PackingPlan plan(view, kernel, sums_to_zero, 1, control);
   return ExactSums(plan, identity_order(n_rows(view)), 1, control)
       .rounding_error(numbers, total, tol);
 }
@@ -174,8 +189,9 @@ double rounding_error(const py::object& X, const Array<double>& coef, const Kern
 std::unique_ptr<Decision> make_decision(const py::object& support_vectors,
                                         const Array<double>& dual_coef, const Array<double>& rho,
                                         const KernelParams& kernel) {
-  return std::unique_ptr<Decision>(new Decision(Decision::dense_coefficients(
-      matrix_view(support_vectors), span_of(dual_coef), span_of(rho), kernel)));
+  Control control(python_hook(py::none()));
+  return std::make_unique<Decision>(Decision::dense_coefficients(
+      matrix_view(support_vectors), span_of(dual_coef), span_of(rho), kernel, control));
 }
 
 py::array_t<double> decision_function(const Decision& decision, const py::object& X, int n_threads,
@@ -207,6 +223,7 @@ void bind_svm(py::module_& m) {
       .def_readonly("degree", &KernelParams::degree);
 
   m.attr("LIBSVM_KERNELS") = libsvm_kernels();
+  m.attr("STOP_REASONS") = stop_reasons();
 
   m.def("kernel_values", &kernel_values, py::arg("A"), py::arg("B"), py::arg("kernel"),
         py::arg("factors") = py::none(), py::arg("n_threads") = 0,

@@ -14,7 +14,8 @@ TEST_CASE("the solution of a C-SVC is feasible, and optimal to the tolerance") {
   const Clouds clouds(n, 3, 1.0);
   Control control;
   const MatrixView X = clouds.view();
-  const PackingPlan plan(X, {KernelType::rbf, gamma, 0.0, 3, {}});
+  Control unwatched;
+  const PackingPlan plan(X, {KernelType::rbf, gamma, 0.0, 3, {}}, false, 1, unwatched);
   std::vector<index_t> all;
   for (index_t i = 0; i < n; ++i) all.push_back(i);
   const auto samples = pack_samples<double>(plan, {all}, 1, control);

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 __version__: str
 compiler: str
 LIBSVM_KERNELS: tuple[str, ...]
+STOP_REASONS: tuple[str, ...]
 
 class Cancelled(Exception): ...  # noqa: N818
 class NumericError(ArithmeticError): ...
@@ -68,7 +69,7 @@ def svc_fit(
     callback: Callable[[dict[str, Any]], Any] | None = None,
     squared_hinge: bool = False,
     vote_order: NDArray[np.int64] | None = None,
-) -> tuple[KernelModel, list[dict[str, Any]]]: ...
+) -> tuple[KernelModel, dict[str, NDArray[Any]]]: ...
 def svr_fit(
     X: Any,
     targets: NDArray[np.float64],
@@ -78,7 +79,7 @@ def svr_fit(
     epsilon: float = 0.1,
     nu: float | None = None,
     callback: Callable[[dict[str, Any]], Any] | None = None,
-) -> tuple[KernelModel, list[dict[str, Any]]]: ...
+) -> tuple[KernelModel, dict[str, NDArray[Any]]]: ...
 def one_class_fit(
     X: Any,
     upper: NDArray[np.float64],
@@ -86,7 +87,7 @@ def one_class_fit(
     options: TrainingOptions,
     nu: float,
     callback: Callable[[dict[str, Any]], Any] | None = None,
-) -> tuple[KernelModel, list[dict[str, Any]]]: ...
+) -> tuple[KernelModel, dict[str, NDArray[Any]]]: ...
 
 class KernelModel:
     def __init__(
@@ -351,6 +352,7 @@ class LinearOptions:
         seed: int = 0,
         n_threads: int = 0,
     ) -> None: ...
+    time_limit: float
 
 def linear_svc_fit(
     X: Any,

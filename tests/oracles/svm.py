@@ -11,7 +11,7 @@ from itertools import combinations
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin import ConvergenceWarning
+from maxmargin import ConvergenceWarning, _core
 
 
 def kernel(A, B, kernel="rbf", gamma=1.0, coef0=0.0, degree=3):
@@ -164,5 +164,5 @@ def fields_of(solution):
     """Parts of the model that the core trained, and the fields of the certificates by machine."""
     model, certificates = solution
     parts = {name: getattr(model, name) for name in ("support", "n_support", "dual_coef", "rho")}
-    columns = {name: np.array([c[name] for c in certificates]) for name in certificates[0]}
-    return {"model": model, **parts, **columns, "stop_reason": columns["stop_reason"].tolist()}
+    reasons = [_core.STOP_REASONS[reason] for reason in certificates["stop_reason"]]
+    return {"model": model, **parts, **certificates, "stop_reason": reasons}

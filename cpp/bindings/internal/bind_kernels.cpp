@@ -34,7 +34,8 @@ template <Real T>
 py::tuple dense_block(const simd::KernelTable& target, const MatrixView& A, const MatrixView& B,
                       const KernelParams& kernel, std::span<const double> factors, int repeat) {
   const simd::RealTable<T>& table = simd::real_table<T>(target);
-  const Packing packing(B, kernel, 1.0, is_translation_invariant(kernel), 1);
+  Control control;
+  const Packing packing(B, kernel, 1.0, is_translation_invariant(kernel), 1, control);
   const simd::Epilogue<T> epilogue = packing.epilogue<T>(kernel);
   const simd::Pairing pairing = epilogue.of_exponentials;
   const PackedDense<T> queries(A, identity_order(n_rows(A)), packing.scaling, pairing, table, 1);
@@ -69,13 +70,14 @@ py::tuple sparse_block(const simd::KernelTable& target, const MatrixView& A, con
                        const KernelParams& kernel, std::span<const double> factors, int repeat,
                        const std::vector<double>& coef) {
   const simd::RealTable<T>& table = simd::real_table<T>(target);
-  const Packing packing(B, kernel, 0.0, false, 1);
+  Control control;
+  const Packing packing(B, kernel, 0.0, false, 1, control);
   std::vector<index_t> rows = identity_order(n_rows(B));
   rows.resize(static_cast<std::size_t>(round_up(n_rows(B), kLane<T>)), n_rows(B) - 1);
   const simd::Epilogue<T> epilogue = packing.epilogue<T>(kernel);
   const auto pack = [&](const MatrixView& X) {
     return PackedCsr<T>(X, identity_order(n_rows(X)), packing.scaling, epilogue.pairing,
-                        packing.order, table, 1);
+                        packing.order, table, 1, control);
   };
   const PackedCsr<T> queries = pack(A), columns = pack(B);
   const index_t width = static_cast<index_t>(rows.size());
@@ -139,7 +141,7 @@ py::tuple kernel_block(const std::string& target, const py::object& A, const py:
 template <Real T> py::array kernel_square(const MatrixView& X, const KernelParams& kernel) {
   Control control;
   const std::vector<index_t> rows = identity_order(n_rows(X));
-  const PackingPlan plan(X, kernel);
+  const PackingPlan plan(X, kernel, false, 1, control);
   const auto samples = pack_samples<T>(plan, {rows}, 2, control);
   const index_t segments[] = {0};
   KernelMatrix<T> matrix(samples->rows(segments, 2), 0, 2, control);
@@ -157,7 +159,8 @@ py::object set_values(const simd::KernelTable& target, const MatrixView& X, doub
   const simd::RealTable<T>& table = simd::real_table<T>(target);
   if (table.set_block == nullptr || table.set_add == nullptr) return py::none();
   const std::vector<index_t> rows = identity_order(n_rows(X));
-  const FeatureSets sets(X, rows, 1);
+  Control control;
+  const FeatureSets sets(X, rows, 1, control);
   SetTable columns;
   columns.set(sets, std::span(rows).first(std::min(rows.size(), std::size_t{simd::kSetColumns})));
   const PowersOfDifference<T> powers(rate);
@@ -249,7 +252,9 @@ void bind_kernels(py::module_& internal) {
   });
   internal.def("rate_of_difference", [](const py::object& X, const KernelParams& kernel) {
     const MatrixView x = matrix_view(X);
-    return PackingPlan(x, kernel).rate_of_difference; // 0: X does not consist of sets
+    Control control;
+    return PackingPlan(x, kernel, false, 1, control)
+        .rate_of_difference; // 0: X does not consist of sets
   });
   internal.def("set_values", [](const std::string& target, const py::object& X, double rate,
                                 const std::vector<double>& coef) {

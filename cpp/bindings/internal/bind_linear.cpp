@@ -34,8 +34,8 @@ py::dict second_order_fit(const py::object& X, const Array<double>& y, const Arr
     if (problem.penalty == linear::Penalty::l1)
       solution = linear::solve_l1_newton(problem, options, control);
     else if (method == "coordinate descent")
-      solution = linear::solve_coordinate_descent(CompactSamples(view, options.threads), problem,
-                                                  options, control);
+      solution = linear::solve_coordinate_descent(CompactSamples(view, options.threads, control),
+                                                  problem, options, control);
     else if (method == "interior point")
       solution = linear::solve_interior_point(problem, options, control);
     else

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "maxmargin/base/control.hpp"
 #include "maxmargin/base/types.hpp"
 
 #include <functional>
@@ -28,6 +29,10 @@ void parallel_for(index_t n_tasks, int threads,
 // Splits [0, n) into a few contiguous ranges per thread, each a multiple of `grain` except the
 // last, and runs body(begin, end, thread) on them.
 void parallel_ranges(index_t n, index_t grain, int threads,
+                     const std::function<void(index_t begin, index_t end, int thread)>& body);
+
+// Likewise, in more ranges, before each of which `control` is polled.
+void parallel_ranges(index_t n, index_t grain, int threads, Control& control,
                      const std::function<void(index_t begin, index_t end, int thread)>& body);
 
 } // namespace maxmargin

@@ -65,12 +65,13 @@ void add_rows(const View& X, index_t begin, index_t end, std::vector<index_t>& b
 }
 
 // Of all rows; begins[i] becomes where row i begins among the elements.
-template <class View> Census census_of(const View& X, int threads, std::vector<index_t>& begins) {
+template <class View>
+Census census_of(const View& X, int threads, std::vector<index_t>& begins, Control& control) {
   begins.assign(static_cast<std::size_t>(X.rows) + 1, 0);
   // Every part counts all features.
   if (X.cols > n_stored(X) / kWorkOfFeature) threads = 1;
   std::vector<Census> parts(static_cast<std::size_t>(threads));
-  parallel_ranges(X.rows, kGrain, threads, [&](index_t begin, index_t end, int thread) {
+  parallel_ranges(X.rows, kGrain, threads, control, [&](index_t begin, index_t end, int thread) {
     add_rows(X, begin, end, begins, parts[thread]);
   });
   Census all = std::move(parts.front());
@@ -82,20 +83,20 @@ template <class View> Census census_of(const View& X, int threads, std::vector<i
 
 } // namespace
 
-CompactSamples::CompactSamples(const MatrixView& X, int threads)
+CompactSamples::CompactSamples(const MatrixView& X, int threads, Control& control)
     : rows_(X), n_features_(n_cols(X)),
       threads_(thread_count_for(threads, kWorkOfElement * static_cast<double>(n_stored(X)))) {
   std::visit(
       [&](const auto& view) {
         row_elements_ = n_stored(view) / std::max<index_t>(1, view.rows);
-        if (view.cols <= std::numeric_limits<std::int32_t>::max()) compact(view);
+        if (view.cols <= std::numeric_limits<std::int32_t>::max()) compact(view, control);
       },
       X);
 }
 
-template <class View> void CompactSamples::compact(const View& X) {
+template <class View> void CompactSamples::compact(const View& X, Control& control) {
   std::vector<index_t> begins;
-  const Census census = census_of(X, threads_, begins);
+  const Census census = census_of(X, threads_, begins, control);
   const index_t n_elements = census.n_elements;
   const double places = static_cast<double>(X.rows) * static_cast<double>(X.cols);
   if (is_dense<View> && static_cast<double>(n_elements) > kDensest * places) return;
@@ -105,23 +106,24 @@ template <class View> void CompactSamples::compact(const View& X) {
     if (census.count[feature] > 0) number_[feature] = static_cast<std::int32_t>(n_features_++);
   row_elements_ = n_elements / std::max<index_t>(1, X.rows);
   if (census.is_same && n_features_ <= std::numeric_limits<std::uint16_t>::max())
-    copy<SameValue, std::uint16_t>(X, std::move(begins), census.first);
+    copy<SameValue, std::uint16_t>(X, std::move(begins), census.first, control);
   else if (census.is_same)
-    copy<SameValue, std::int32_t>(X, std::move(begins), census.first);
+    copy<SameValue, std::int32_t>(X, std::move(begins), census.first, control);
   else if (census.fits_float)
-    copy<float, std::int32_t>(X, std::move(begins), 1.0);
+    copy<float, std::int32_t>(X, std::move(begins), 1.0, control);
   else
-    copy<double, std::int32_t>(X, std::move(begins), 1.0);
+    copy<double, std::int32_t>(X, std::move(begins), 1.0, control);
 }
 
 template <class V, class I, class View>
-void CompactSamples::copy(const View& X, std::vector<index_t> begins, double value) {
+void CompactSamples::copy(const View& X, std::vector<index_t> begins, double value,
+                          Control& control) {
   CompactRows<V, I> rows;
   rows.value_ = value;
   rows.begins_ = std::move(begins);
   rows.columns_ = AlignedBuffer<I>(rows.begins_.back());
   if constexpr (rows.has_values) rows.values_ = AlignedBuffer<V>(rows.begins_.back());
-  parallel_ranges(X.rows, kGrain, threads_, [&](index_t begin, index_t end, int) {
+  parallel_ranges(X.rows, kGrain, threads_, control, [&](index_t begin, index_t end, int) {
     index_t e = rows.begins_[begin];
     for (index_t i = begin; i < end; ++i)
       for_row(X, i, [&](index_t j, auto x) {

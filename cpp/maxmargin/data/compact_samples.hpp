@@ -1,6 +1,7 @@
 #pragma once
 
 #include "maxmargin/base/aligned_buffer.hpp"
+#include "maxmargin/base/control.hpp"
 #include "maxmargin/data/sample_rows.hpp"
 
 #include <span>
@@ -125,7 +126,7 @@ class AnyRows {
 class CompactSamples {
  public:
   // Copies on so many threads; 0: all that may be used.
-  explicit CompactSamples(const MatrixView& X, int threads = 0);
+  CompactSamples(const MatrixView& X, int threads, Control& control);
 
   index_t n_features() const { return n_features_; }
 
@@ -143,9 +144,9 @@ class CompactSamples {
   index_t row_elements() const { return row_elements_; }
 
  private:
-  template <class View> void compact(const View& X);
+  template <class View> void compact(const View& X, Control& control);
   template <class V, class I, class View>
-  void copy(const View& X, std::vector<index_t> begins, double value);
+  void copy(const View& X, std::vector<index_t> begins, double value, Control& control);
 
   std::variant<MatrixView, CompactRows<float, std::int32_t>, CompactRows<double, std::int32_t>,
                CompactRows<SameValue, std::uint16_t>, CompactRows<SameValue, std::int32_t>>

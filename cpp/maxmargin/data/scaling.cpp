@@ -50,10 +50,11 @@ template <Real T, class I> std::span<const T> values_of(const CsrView<T, I>& X) 
 
 // The sum, or whatever `add` makes, of part(begin, end) over ranges of [0, n).
 template <class Number, class Part, class Add>
-Number over_ranges(index_t n, index_t elements, int threads, const Part& part, const Add& add) {
+Number over_ranges(index_t n, index_t elements, int threads, Control& control, const Part& part,
+                   const Add& add) {
   threads = thread_count_for(threads, static_cast<double>(elements));
   std::vector<Number> parts(static_cast<std::size_t>(threads), Number(0));
-  parallel_ranges(n, kGrain, threads, [&](index_t begin, index_t end, int thread) {
+  parallel_ranges(n, kGrain, threads, control, [&](index_t begin, index_t end, int thread) {
     parts[thread] = add(parts[thread], part(begin, end));
   });
   return std::accumulate(parts.begin(), parts.end(), Number(0), add);
@@ -63,20 +64,22 @@ double greater(double a, double b) {
   return std::max(a, b);
 }
 
-template <Real T> double largest_of(std::span<const T> values, int threads) {
+template <Real T> double largest_of(std::span<const T> values, int threads, Control& control) {
   const auto& table = simd::real_table<T>(simd::active_table());
   const auto n = static_cast<index_t>(values.size());
   return over_ranges<double>(
-      n, n, threads,
+      n, n, threads, control,
       [&](index_t begin, index_t end) {
         return static_cast<double>(table.largest_magnitude(values.data() + begin, end - begin));
       },
       greater);
 }
 
-double largest_magnitude(const MatrixView& X, const Scaling& scaling, int threads) {
+double largest_magnitude(const MatrixView& X, const Scaling& scaling, int threads,
+                         Control& control) {
   if (scaling.centre.empty())
-    return std::visit([&](const auto& view) { return largest_of(values_of(view), threads); }, X);
+    return std::visit(
+        [&](const auto& view) { return largest_of(values_of(view), threads, control); }, X);
   const auto of_rows = [&](const auto& view, index_t begin, index_t end) {
     double largest = 0.0;
     for (index_t i = begin; i < end; ++i)
@@ -87,7 +90,7 @@ double largest_magnitude(const MatrixView& X, const Scaling& scaling, int thread
   double largest = std::visit(
       [&](const auto& view) {
         return over_ranges<double>(
-            view.rows, kWorkOfElement * n_stored(view), threads,
+            view.rows, kWorkOfElement * n_stored(view), threads, control,
             [&](index_t begin, index_t end) { return of_rows(view, begin, end); }, greater);
       },
       X);
@@ -134,7 +137,7 @@ std::vector<double> column_medians(const MatrixView& X) {
   return std::visit([](const auto& view) { return medians_of(view); }, X);
 }
 
-double density_of(const MatrixView& X, int threads) {
+double density_of(const MatrixView& X, int threads, Control& control) {
   const auto count = [](const auto& values) {
     return static_cast<index_t>(values.size()) - std::ranges::count(values, 0);
   };
@@ -142,7 +145,7 @@ double density_of(const MatrixView& X, int threads) {
       [&](const auto& view) {
         if constexpr (is_dense<std::decay_t<decltype(view)>>)
           return over_ranges<index_t>(
-              n_stored(view), n_stored(view), threads,
+              n_stored(view), n_stored(view), threads, control,
               [&](index_t begin, index_t end) {
                 return count(values_of(view).subspan(begin, end - begin));
               },
@@ -167,10 +170,10 @@ double Scaling::square_factor() const {
   return std::ldexp(1.0, 2 * exponent);
 }
 
-Scaling scaling_of(const MatrixView& X, bool centred, int threads) {
+Scaling scaling_of(const MatrixView& X, bool centred, int threads, Control& control) {
   Scaling scaling;
   if (centred) scaling.centre = column_medians(X);
-  const double largest = largest_magnitude(X, scaling, threads);
+  const double largest = largest_magnitude(X, scaling, threads, control);
   if (largest > 0.0 && std::isfinite(largest)) std::frexp(largest, &scaling.exponent);
   return scaling;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "maxmargin/base/control.hpp"
 #include "maxmargin/data/views.hpp"
 
 #include <vector>
@@ -21,14 +22,14 @@ struct Scaling {
 
 // The scaling of samples: column medians as the centre when `centred`, and the exponent that brings
 // the largest magnitude left to about 1.
-Scaling scaling_of(const MatrixView& X, bool centred, int threads = 1);
+Scaling scaling_of(const MatrixView& X, bool centred, int threads, Control& control);
 
 // The median of every column over some rows, spread over all. Unlike the mean, it stays where most
 // samples are when a few lie far off.
 std::vector<double> column_medians(const MatrixView& X);
 
 // The share of entries that are not zero (of a sparse matrix: that are stored).
-double density_of(const MatrixView& X, int threads = 1);
+double density_of(const MatrixView& X, int threads, Control& control);
 
 // Whether samples of this density are packed as sparse ones, however they are stored: mostly zero
 // dense samples are cheaper so, and sparse samples with hardly a zero gain nothing from it. Sparse

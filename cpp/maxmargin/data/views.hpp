@@ -30,7 +30,7 @@ template <Real T, class I> struct CsrView {
 
   std::span<const T> row_values(index_t i) const { return {values + indptr[i], row_size(i)}; }
   std::span<const I> row_indices(index_t i) const { return {indices + indptr[i], row_size(i)}; }
-  index_t nnz() const { return rows == 0 ? 0 : static_cast<index_t>(indptr[rows]); }
+  index_t nnz() const { return rows == 0 ? 0 : static_cast<index_t>(indptr[rows] - indptr[0]); }
 
  private:
   std::size_t row_size(index_t i) const {
@@ -49,6 +49,19 @@ inline index_t n_rows(const MatrixView& X) {
 inline index_t n_cols(const MatrixView& X) {
   return std::visit([](const auto& view) { return view.cols; }, X);
 }
+
+template <Real T> DenseView<T> rows_between(const DenseView<T>& X, index_t begin, index_t end) {
+  return {X.row(begin), end - begin, X.cols};
+}
+template <Real T, class I>
+CsrView<T, I> rows_between(const CsrView<T, I>& X, index_t begin, index_t end) {
+  return {X.values, X.indices, X.indptr + begin, end - begin, X.cols};
+}
+inline MatrixView rows_between(const MatrixView& X, index_t begin, index_t end) {
+  return std::visit([&](const auto& view) { return MatrixView(rows_between(view, begin, end)); },
+                    X);
+}
+
 template <class View> inline constexpr bool is_dense = requires(const View& view) { view.data; };
 
 inline bool is_sparse(const MatrixView& X) {

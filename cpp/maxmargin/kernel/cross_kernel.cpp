@@ -15,7 +15,9 @@ namespace {
 
 constexpr index_t kColumnChunk = 64 * kLane<CrossKernel::T>; // columns evaluated at a time
 constexpr index_t kValueStride = row_stride<CrossKernel::T>(kColumnChunk);
-constexpr index_t kDenseRows = 48; // samples of one task
+constexpr index_t kDenseRows = 48, kFewestRows = 8; // samples of one task
+// Values of the samples of one task, 64 MB, where there are enough features.
+constexpr index_t kMostPacked = index_t{1} << 23;
 
 // Multiplications that the kernel values of a sample with all others take as long as.
 double work_of_sample(const MatrixView& others, simd::Pairing pairing) {
@@ -26,25 +28,26 @@ double work_of_sample(const MatrixView& others, simd::Pairing pairing) {
 } // namespace
 
 CrossKernel::CrossKernel(const MatrixView& others, std::span<const index_t> columns,
-                         const KernelParams& kernel, int exponent)
+                         const KernelParams& kernel, Control& control, int exponent)
     : n_columns_(std::ssize(columns)), n_features_(n_cols(others)), n_factors_(n_factors(kernel)),
       table_(simd::real_table<T>(simd::active_table())) {
   require(n_columns_ % kLane<T> == 0, "columns must fill lines");
   require(kernel.type != KernelType::precomputed, "the kernel must be a function of two samples");
   if (n_columns_ == 0) return;
-  packing_ = Packing(others, kernel, density_of(others), is_translation_invariant(kernel), 1);
+  packing_ = Packing(others, kernel, density_of(others, 1, control),
+                     is_translation_invariant(kernel), 1, control);
   packing_.scaling.exponent = std::max({packing_.scaling.exponent, exponent, kLeastExponent});
   epilogue_ = packing_.epilogue<T>(kernel);
   work_of_sample_ = work_of_sample(others, epilogue_.of_exponentials);
   factors_ = SampleFactors<T>(kernel.factors, n_factors_, n_rows(others), columns);
   if (packing_.is_sparse) {
     csr_ = PackedCsr<T>(others, columns, packing_.scaling, epilogue_.pairing, packing_.order,
-                        table_, 1);
+                        table_, 1, control);
     sparse_columns_ = identity_order(n_columns_);
     tail_index_.build(csr_, sparse_columns_);
   } else {
-    dense_ =
-        PackedDense<T>(others, columns, packing_.scaling, epilogue_.of_exponentials, table_, 1);
+    dense_ = PackedDense<T>(others, columns, packing_.scaling, epilogue_.of_exponentials, table_, 1,
+                            &control);
     panels_ = dense_.panels();
   }
 }
@@ -53,14 +56,16 @@ void CrossKernel::for_blocks(const MatrixView& X, std::span<const double> factor
                              Control& control, const Use& use) const {
   require(n_cols(X) == n_features_, "both samples must have as many features");
   if (n_columns_ == 0) return;
-  const index_t n = n_rows(X), step = packing_.is_sparse ? simd::kSparseQueries<T> : kDenseRows;
+  const index_t n = n_rows(X), most_dense = kMostPacked / std::max<index_t>(1, n_features_);
+  const index_t step = packing_.is_sparse ? simd::kSparseQueries<T>
+                                          : std::clamp(most_dense, kFewestRows, kDenseRows);
   threads = thread_count_for(threads, static_cast<double>(n) * work_of_sample_);
   std::vector<Workspace> workspaces(static_cast<std::size_t>(threads));
   parallel_for((n + step - 1) / step, threads, [&](index_t task, int thread) {
     control.poll();
     Workspace& work = workspaces[thread];
     const index_t first = task * step, count = std::min(step, n - first);
-    pack(X, factors, first, count, work);
+    pack(X, factors, first, count, work, control);
     work.values.resize_discard(count * kValueStride);
     std::vector<T*> values;
     for (index_t r = 0; r < count; ++r) values.push_back(work.values.data() + r * kValueStride);
@@ -74,14 +79,14 @@ void CrossKernel::for_blocks(const MatrixView& X, std::span<const double> factor
 }
 
 void CrossKernel::pack(const MatrixView& X, std::span<const double> factors, index_t first,
-                       index_t n, Workspace& work) const {
+                       index_t n, Workspace& work, Control& control) const {
   std::vector<index_t> rows(static_cast<std::size_t>(n));
   std::iota(rows.begin(), rows.end(), first);
   work.factors = SampleFactors<T>(factors, n_factors_, n_rows(X), rows);
   const std::vector<index_t> numbers = identity_order(n);
   if (packing_.is_sparse) {
     const PackedCsr<T> queries(X, rows, packing_.scaling, epilogue_.pairing, packing_.order, table_,
-                               1);
+                               1, control);
     work.sparse.set(queries, numbers, tail_index_);
     return;
   }
@@ -119,7 +124,7 @@ void cross_values(const MatrixView& A, std::span<const double> factors, const Ma
   if (n == 0) return;
   std::vector<index_t> columns = identity_order(n);
   columns.resize(static_cast<std::size_t>(round_up(n, kLane<double>)), n - 1);
-  CrossKernel(B, columns, kernel, scaling_of(A, false).exponent)
+  CrossKernel(B, columns, kernel, control, scaling_of(A, false, threads, control).exponent)
       .for_blocks(A, factors, threads, control, [&](const CrossKernel::Block& block, int) {
         const index_t end = std::min(block.end, n);
         for (std::size_t r = 0; r < block.values.size(); ++r)

@@ -27,7 +27,7 @@ class CrossKernel {
   // 2^exponent if that is more: squares of ones that are 2^500 units overflow. The least unit is
   // small enough for others whose squares would vanish.
   CrossKernel(const MatrixView& others, std::span<const index_t> columns,
-              const KernelParams& kernel, int exponent = kLeastExponent);
+              const KernelParams& kernel, Control& control, int exponent = kLeastExponent);
 
   // values[r][c - begin] is that of row first_row + r and column c, for c from begin to end.
   struct Block {
@@ -54,7 +54,7 @@ class CrossKernel {
   };
 
   void pack(const MatrixView& X, std::span<const double> factors, index_t first, index_t n,
-            Workspace& work) const;
+            Workspace& work, Control& control) const;
   void evaluate(index_t n, index_t begin, index_t end, T* const* out, Workspace& work) const;
 
   index_t n_columns_;

@@ -69,10 +69,11 @@ template <Real T> class PackedDenseSamples final : public PackedSamples<T> {
 
 template <Real T> class PackedSparseSamples final : public PackedSamples<T> {
  public:
-  PackedSparseSamples(const PackingPlan& plan, const SegmentOrder& order, int threads)
+  PackedSparseSamples(const PackingPlan& plan, const SegmentOrder& order, int threads,
+                      Control& control)
       : begin_(order.begin), epilogue_(plan.packing.epilogue<T>(plan.kernel)),
         packed_(plan.X, order.rows, plan.packing.scaling, epilogue_.pairing, plan.packing.order,
-                simd::real_table<T>(simd::active_table()), threads),
+                simd::real_table<T>(simd::active_table()), threads, control),
         factors_(factors_of<T>(plan, order.rows)) {}
 
   std::unique_ptr<KernelRows<T>> rows(std::span<const index_t> segments,
@@ -92,8 +93,10 @@ template <Real T> class PackedSparseSamples final : public PackedSamples<T> {
 
 template <Real T> class PackedSetSamples final : public PackedSamples<T> {
  public:
-  PackedSetSamples(const PackingPlan& plan, const SegmentOrder& order, int threads)
-      : begin_(order.begin), sets_(plan.X, order.rows, threads), powers_(plan.rate_of_difference) {}
+  PackedSetSamples(const PackingPlan& plan, const SegmentOrder& order, int threads,
+                   Control& control)
+      : begin_(order.begin), sets_(plan.X, order.rows, threads, control),
+        powers_(plan.rate_of_difference) {}
 
   std::unique_ptr<KernelRows<T>> rows(std::span<const index_t> segments,
                                       int threads) const override {
@@ -128,16 +131,16 @@ template <Real T> class PrecomputedSamples final : public PackedSamples<T> {
 } // namespace
 
 PackingPlan::PackingPlan(const MatrixView& samples, const KernelParams& params, bool sums_to_zero,
-                         int threads)
+                         int threads, Control& control)
     : X(samples), kernel(params) {
   if (is_precomputed()) return;
-  density = density_of(samples, threads);
+  density = density_of(samples, threads, control);
   const bool may_centre =
       is_translation_invariant(params) || (sums_to_zero && params.type == KernelType::linear);
-  packing = Packing(samples, params, density, may_centre, threads);
+  packing = Packing(samples, params, density, may_centre, threads, control);
   if (!packing.is_sparse) return;
   if (SetKernelRows<double>::are_there() && maxmargin::rate_of_difference(params, 1.0) > 0.0) {
-    const double value = FeatureSets::common_value(samples, threads);
+    const double value = FeatureSets::common_value(samples, threads, control);
     rate_of_difference = maxmargin::rate_of_difference(params, value);
     if (!std::isfinite(rate_of_difference)) rate_of_difference = 0.0;
   }
@@ -218,8 +221,9 @@ std::unique_ptr<PackedSamples<T>> pack_samples(const PackingPlan& plan,
   SegmentOrder order(segments);
   if (plan.is_precomputed()) return std::make_unique<PrecomputedSamples<T>>(plan, std::move(order));
   if (plan.rate_of_difference > 0.0)
-    return std::make_unique<PackedSetSamples<T>>(plan, order, threads);
-  if (plan.packing.is_sparse) return std::make_unique<PackedSparseSamples<T>>(plan, order, threads);
+    return std::make_unique<PackedSetSamples<T>>(plan, order, threads, control);
+  if (plan.packing.is_sparse)
+    return std::make_unique<PackedSparseSamples<T>>(plan, order, threads, control);
   return std::make_unique<PackedDenseSamples<T>>(plan, order, threads, control);
 }
 

@@ -14,6 +14,8 @@ constexpr double kLargestExponent = 0x1p13;
 constexpr std::size_t kFewWide = 8;
 constexpr double kDenseEnough = 0.05;
 
+constexpr index_t kRowsPerPoll = 64;
+
 // The largest rate of the exponentials in a kernel; 0: there are none.
 double largest_rate(const KernelParams& kernel) {
   double rate = 0.0;
@@ -40,7 +42,7 @@ struct Measure {
 
 // The largest sum over the features of a row, of numbers that measure no more than `most`.
 double largest_row(const MatrixView& X, const Scaling& scaling, const Measure& measure,
-                   double most = HUGE_VAL) {
+                   Control& control, double most = HUGE_VAL) {
   double largest = 0.0, zeros = 0.0;
   const bool has_zeros = is_sparse(X) && !scaling.centre.empty(); // that are not stored
   if (has_zeros)
@@ -48,6 +50,7 @@ double largest_row(const MatrixView& X, const Scaling& scaling, const Measure& m
   std::visit(
       [&](const auto& view) {
         for (index_t i = 0; i < view.rows; ++i) {
+          if (i % kRowsPerPoll == kRowsPerPoll - 1) control.poll();
           double sum = zeros;
           for_each_feature<double>(view, i, scaling, [&](index_t k, double x) {
             const double size = measure(x);
@@ -64,9 +67,9 @@ double largest_row(const MatrixView& X, const Scaling& scaling, const Measure& m
 // Features that a row of sparse samples has a large number of, so that what is left of each is
 // below the limit.
 std::vector<index_t> wide_features(const MatrixView& X, const Scaling& scaling,
-                                   const Measure& measure) {
+                                   const Measure& measure, Control& control) {
   double most = kLargestExponent;
-  while (largest_row(X, scaling, measure, most) > kLargestExponent) most *= 0.5;
+  while (largest_row(X, scaling, measure, control, most) > kLargestExponent) most *= 0.5;
   std::vector<index_t> wide;
   std::visit(
       [&](const auto& view) {
@@ -85,23 +88,23 @@ std::vector<index_t> wide_features(const MatrixView& X, const Scaling& scaling,
 } // namespace
 
 Packing::Packing(const MatrixView& X, const KernelParams& kernel, double density, bool may_centre,
-                 int threads)
+                 int threads, Control& control)
     : is_sparse(packs_sparse(X, density, may_centre)),
-      scaling(scaling_of(X, !is_sparse && may_centre, threads)) {
+      scaling(scaling_of(X, !is_sparse && may_centre, threads, control)) {
   const double rate = largest_rate(kernel);
   const Measure measure(rate, pairing_of(kernel), scaling);
   // No number is larger than 1 here.
   by_differences = rate > 0.0 &&
                    !(measure.factor * static_cast<double>(n_cols(X)) <= kLargestExponent) &&
-                   !(largest_row(X, scaling, measure) <= kLargestExponent);
+                   !(largest_row(X, scaling, measure, control) <= kLargestExponent);
   std::vector<index_t> wide;
   if (by_differences && is_sparse) {
-    wide = wide_features(X, scaling, measure);
+    wide = wide_features(X, scaling, measure, control);
     is_sparse = wide.size() <= kFewWide || density < kDenseEnough;
   }
   // Less a centre, numbers would lose the digits that their differences have.
-  if (by_differences && !is_sparse) scaling = scaling_of(X, false, threads);
-  if (is_sparse) order = FeatureOrder(X, std::move(wide));
+  if (by_differences && !is_sparse) scaling = scaling_of(X, false, threads, control);
+  if (is_sparse) order = FeatureOrder(X, control, std::move(wide));
 }
 
 } // namespace maxmargin

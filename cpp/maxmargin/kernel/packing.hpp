@@ -16,7 +16,7 @@ namespace maxmargin {
 struct Packing {
   Packing() = default;
   Packing(const MatrixView& X, const KernelParams& kernel, double density, bool may_centre,
-          int threads);
+          int threads, Control& control);
 
   template <Real T> simd::Epilogue<T> epilogue(const KernelParams& kernel) const {
     simd::Epilogue<T> e = epilogue_of<T>(kernel, scaling, by_differences && !is_sparse);

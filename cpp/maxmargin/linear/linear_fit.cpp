@@ -7,6 +7,7 @@
 #include "maxmargin/linear/linear_solver.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <type_traits>
 #include <utility>
 
@@ -20,15 +21,37 @@ struct Task {
   std::vector<double> y, weight;
 };
 
+// The time limit of all solves in equal shares of what is left, for those that run side by side.
+class TimeShares {
+ public:
+  TimeShares(double limit, index_t n_solves, int threads, const Control& control)
+      : limit_(limit), n_left_(n_solves), threads_(threads), control_(control) {}
+
+  // Of the next solve.
+  double next() {
+    const auto rounds = static_cast<double>((n_left_-- + threads_ - 1) / threads_);
+    return std::max(0.0, limit_ - control_.seconds()) / std::max(1.0, rounds);
+  }
+
+ private:
+  double limit_;
+  std::atomic<index_t> n_left_;
+  index_t threads_;
+  const Control& control_;
+};
+
 // Solves every task for every C, each from the solution before it; tasks run side by side. make(t)
 // returns task t, and solve(task, C by sample, options) its solution.
 template <class Make, class Solve>
 auto solve_tasks(const MatrixView& X, index_t n_tasks, const Make& make, std::span<const double> C,
-                 const LinearOptions& options, const Solve& solve) {
+                 const LinearOptions& options, const Control& control, const Solve& solve) {
   using Solution = std::invoke_result_t<Solve, Task, std::span<const double>, LinearOptions>;
   std::vector<Solution> solutions(static_cast<std::size_t>(n_tasks) * C.size());
   const double work = static_cast<double>(n_tasks * kFewestPasses * n_stored(X));
-  parallel_for(n_tasks, thread_count_for(options.threads, work), [&](index_t t, int) {
+  const int threads = thread_count_for(options.threads, work);
+  TimeShares shares(options.time_limit, n_tasks * std::ssize(C),
+                    static_cast<int>(std::min<index_t>(threads, n_tasks)), control);
+  parallel_for(n_tasks, threads, [&](index_t t, int) {
     const Task task = make(t);
     std::vector<double> upper(task.weight.size()), start;
     for (std::size_t c = 0; c < C.size(); ++c) {
@@ -38,6 +61,7 @@ auto solve_tasks(const MatrixView& X, index_t n_tasks, const Make& make, std::sp
       of_task.start = start;
       of_task.is_capped = options.max_iter >= 0;
       of_task.threads = n_tasks > 1 ? 1 : options.threads;
+      of_task.time_limit = shares.next();
       Solution& solution = solutions[static_cast<std::size_t>(t) * C.size() + c];
       solution = solve(task, upper, of_task);
       start = std::move(solution.beta);
@@ -87,9 +111,9 @@ std::vector<LinearSolution> solve_separate(const MatrixView& X, index_t n_tasks,
                                            const LinearFormulation& formulation,
                                            const LinearOptions& options, Control& control) {
   const bool is_for_one = n_tasks * std::ssize(C) == 1;
-  const LinearSolver solver(X, formulation, is_for_one, options.threads);
+  const LinearSolver solver(X, formulation, is_for_one, options.threads, control);
   return solve_tasks(
-      X, n_tasks, make, C, options,
+      X, n_tasks, make, C, options, control,
       [&](const Task& task, std::span<const double> upper, const LinearOptions& of_task) {
         const LinearProblem problem{formulation, solver.samples(), task.y, upper};
         return solver.solve(problem, of_task, control);
@@ -119,7 +143,7 @@ Task one_against_rest(const ClassSamples& samples, index_t fold, index_t positiv
 std::vector<LinearFit> fit_multiclass(const ClassSamples& samples, index_t n_folds,
                                       std::span<const double> C, double intercept_scaling,
                                       const LinearOptions& options, Control& control) {
-  const CompactSamples compact(samples.X, options.threads);
+  const CompactSamples compact(samples.X, options.threads, control);
   const auto make = [&](index_t fold) {
     Task task;
     for (index_t i = 0; i < std::ssize(samples.y); ++i)
@@ -133,7 +157,7 @@ std::vector<LinearFit> fit_multiclass(const ClassSamples& samples, index_t n_fol
                                     intercept_scaling};
     return solve_crammer_singer(compact, problem, of_task, control);
   };
-  return fits_of(solve_tasks(samples.X, n_folds, make, C, options, solve), 1, C.size());
+  return fits_of(solve_tasks(samples.X, n_folds, make, C, options, control, solve), 1, C.size());
 }
 
 } // namespace

@@ -60,7 +60,8 @@ inline constexpr index_t kDefaultPasses = 10000; // of a dual descent
 struct LinearOptions {
   double tol = 1e-4;     // of duality gap / primal objective
   index_t max_iter = -1; // of the solver's own kind; -1 is its default
-  double time_limit = std::numeric_limits<double>::infinity(); // seconds
+  // Seconds: of a solver from its start, of fits of several machines from that of the Control.
+  double time_limit = std::numeric_limits<double>::infinity();
   std::uint64_t seed = 0;
   bool is_capped = false;    // by a max_iter of the caller (attempts.hpp)
   int threads = 0;           // 0: all that may be used

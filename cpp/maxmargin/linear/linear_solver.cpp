@@ -68,27 +68,27 @@ LinearSolution in_turn(const LinearOptions& options, index_t n_tried, const Firs
 } // namespace
 
 LinearSolver::LinearSolver(const MatrixView& X, const LinearFormulation& formulation,
-                           bool is_for_one, int threads)
+                           bool is_for_one, int threads, Control& control)
     : has_few_features_(n_cols(X) <= kFewFeatures && n_rows(X) >= n_cols(X)),
       is_squared_(is_squared(formulation.loss)), X_(X) {
-  if (has_few_features_) copy_if_mostly_zero(threads);
+  if (has_few_features_) copy_if_mostly_zero(threads, control);
   const index_t n = n_rows(X), d = n_cols(X);
   if (formulation.penalty == Penalty::l1) {
-    if (!has_few_features_) columns_.emplace(X_);
+    if (!has_few_features_) columns_.emplace(X_, threads, control);
     if (n <= kMostL1Samples)
       passes_to_try_ = std::clamp(n / 2, kFewestL1Passes, kMostL1Passes);
     else if (d <= kMostFeatures)
       passes_to_try_ = kMostL1Passes;
   } else if (has_few_features_ && d >= kFewestTried && n < kFewestSamplesPerFeature * d) {
-    samples_.emplace(X_, threads);
+    samples_.emplace(X_, threads, control);
     passes_to_try_ = d;
   } else if (!has_few_features_ && is_for_one && is_sparse(X_) &&
              n_cols(X_) * kElementsPerWeight <= n_stored(X_)) {
     reads_as_given_ = true;
   } else if (!has_few_features_) {
-    samples_.emplace(X_, threads);
+    samples_.emplace(X_, threads, control);
   } else if (!is_squared_ && is_sparse(X_) && !has_cheap_steps()) {
-    samples_.emplace(X_, threads);
+    samples_.emplace(X_, threads, control);
     passes_to_try_ = kPassesToTry;
   }
   if (formulation.penalty == Penalty::l1 || has_few_features_) return;
@@ -168,13 +168,13 @@ index_t LinearSolver::passes_of_rotation() const {
                                          static_cast<double>(kDefaultPasses)));
 }
 
-void LinearSolver::copy_if_mostly_zero(int threads) {
+void LinearSolver::copy_if_mostly_zero(int threads, Control& control) {
   const MatrixView given = X_;
   std::visit(
       [&]<class View>(const View& X) {
         if constexpr (is_dense<View>) {
           if (n_stored(X) <= std::numeric_limits<std::int32_t>::max() && is_mostly_zero(X))
-            X_ = copy_.emplace<SparseCopy<typename View::value_type>>(X, threads).view();
+            X_ = copy_.emplace<SparseCopy<typename View::value_type>>(X, threads, control).view();
         }
       },
       given);
@@ -204,8 +204,9 @@ LinearSolution LinearSolver::solve_second_order(const LinearProblem& problem,
                                                 Control& control) const {
   LinearSolution solution = solve_by_steps(problem, options, control);
   if (!has_failed(solution, options)) return solution;
-  LinearSolution second = solve_coordinate_descent(CompactSamples(problem.X, options.threads),
-                                                   problem, rest_of(options, solution), control);
+  LinearSolution second =
+      solve_coordinate_descent(CompactSamples(problem.X, options.threads, control), problem,
+                               rest_of(options, solution), control);
   return better_of(std::move(solution), std::move(second), options.tol);
 }
 
@@ -220,8 +221,8 @@ LinearSolution LinearSolver::solve_as_given(const LinearProblem& problem,
   LinearOptions rest = rest_of(options, solution);
   rest.max_iter = most_passes - solution.n_iter;
   rest.passes_before = solution.n_iter;
-  LinearSolution second =
-      solve_coordinate_descent(CompactSamples(problem.X, options.threads), problem, rest, control);
+  LinearSolution second = solve_coordinate_descent(
+      CompactSamples(problem.X, options.threads, control), problem, rest, control);
   return better_of(std::move(solution), std::move(second), options.tol);
 }
 

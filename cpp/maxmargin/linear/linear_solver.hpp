@@ -37,7 +37,7 @@ class LinearSolver {
  public:
   // `is_for_one`: whether it solves one problem only.
   LinearSolver(const MatrixView& X, const LinearFormulation& formulation, bool is_for_one,
-               int threads);
+               int threads, Control& control);
 
   // The samples as problems are to have them.
   const MatrixView& samples() const { return X_; }
@@ -47,7 +47,7 @@ class LinearSolver {
                        Control& control) const;
 
  private:
-  void copy_if_mostly_zero(int threads);
+  void copy_if_mostly_zero(int threads, Control& control);
   index_t passes_of_rotation() const;
   bool has_cheap_steps() const;
   // Whether dual coordinate descent takes few passes.

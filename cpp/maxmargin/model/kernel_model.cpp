@@ -3,7 +3,8 @@
 #include "maxmargin/base/error.hpp"
 #include "maxmargin/base/parallel.hpp"
 #include "maxmargin/kernel/kernel_function.hpp"
-#include "maxmargin/model/decision.hpp"
+#include "maxmargin/model/decision/decision.hpp"
+#include "maxmargin/model/decision/pair_values.hpp"
 #include "maxmargin/model/votes.hpp"
 
 #include <algorithm>
@@ -15,6 +16,9 @@ namespace maxmargin {
 namespace {
 
 constexpr index_t kGrain = 64; // samples
+
+// Values of the machines that stand in memory together, 64 MB, where classes are what is asked for.
+constexpr index_t kMostValues = index_t{1} << 23;
 
 bool all_finite(std::span<const double> numbers) {
   return std::ranges::all_of(numbers, [](double number) { return std::isfinite(number); });
@@ -98,6 +102,7 @@ void check_numbers(const KernelModelParts& parts) {
 struct KernelModel::Packed {
   std::once_flag once;
   std::unique_ptr<Decision> decision;
+  std::unique_ptr<PairValues> pairs; // in its place
 };
 
 KernelModel::KernelModel(KernelModelParts parts)
@@ -123,7 +128,7 @@ KernelModel::Expansion KernelModel::expansion(index_t machine) const {
     take(0, n, 0);
     return expansion;
   }
-  const ClassPair pair = pairs_of(parts_.n_classes())[static_cast<std::size_t>(machine)];
+  const ClassPair pair = pair_of(machine, parts_.n_classes());
   const auto first = parts_.n_support.begin();
   const auto take_class = [&](index_t own, index_t other) {
     const index_t begin = std::accumulate(first, first + own, index_t{0});
@@ -137,14 +142,22 @@ KernelModel::Expansion KernelModel::expansion(index_t machine) const {
 void KernelModel::decision_values(const MatrixView& X, std::span<const double> factors, double* out,
                                   int threads, Control& control) const {
   if (parts_.is_precomputed()) return given_values(X, out, threads, control);
+  require(n_cols(X) == parts_.n_features, "X must have as many features as the support vectors");
   std::call_once(packed_->once, [&] {
     const MatrixView vectors = view_of(parts_.support_vectors);
-    packed_->decision = std::make_unique<Decision>(
-        is_classifier(parts_.type)
-            ? Decision(vectors, parts_.n_support, parts_.dual_coef, parts_.rho, parts_.kernel)
-            : Decision::dense_coefficients(vectors, parts_.dual_coef, parts_.rho, parts_.kernel));
+    if (PairValues::serves(parts_))
+      packed_->pairs = std::make_unique<PairValues>(parts_, control);
+    else if (is_classifier(parts_.type))
+      packed_->decision = std::make_unique<Decision>(vectors, parts_.n_support, parts_.dual_coef,
+                                                     parts_.rho, parts_.kernel, control);
+    else
+      packed_->decision = std::make_unique<Decision>(Decision::dense_coefficients(
+          vectors, parts_.dual_coef, parts_.rho, parts_.kernel, control));
   });
-  packed_->decision->evaluate(X, factors, out, threads, control);
+  if (packed_->pairs)
+    packed_->pairs->evaluate(X, factors, out, threads, control);
+  else
+    packed_->decision->evaluate(X, factors, out, threads, control);
 }
 
 void KernelModel::given_values(const MatrixView& X, double* out, int threads,
@@ -182,17 +195,21 @@ void KernelModel::given_values(const MatrixView& X, double* out, int threads,
 }
 
 std::vector<double> KernelModel::predict(const MatrixView& X, int threads, Control& control) const {
-  std::vector<double> values(static_cast<std::size_t>(n_rows(X) * parts_.n_machines()));
-  decision_values(X, {}, values.data(), threads, control);
-  if (is_regression(parts_.type)) return values;
-  std::vector<double> predicted;
-  if (!is_classifier(parts_.type)) {
-    for (const double value : values) predicted.push_back(value >= 0.0 ? 1.0 : -1.0);
-    return predicted;
+  const index_t n = n_rows(X), step = std::max<index_t>(1, kMostValues / parts_.n_machines());
+  std::vector<double> predicted, values;
+  for (index_t begin = 0; begin < n; begin += step) {
+    const MatrixView block = rows_between(X, begin, std::min(begin + step, n));
+    values.resize(static_cast<std::size_t>(n_rows(block) * parts_.n_machines()));
+    decision_values(block, {}, values.data(), threads, control);
+    if (is_regression(parts_.type))
+      predicted.insert(predicted.end(), values.begin(), values.end());
+    else if (!is_classifier(parts_.type))
+      for (const double value : values) predicted.push_back(value >= 0.0 ? 1.0 : -1.0);
+    else
+      for (const index_t c : vote_winners(values))
+        predicted.push_back(parts_.labels.empty() ? static_cast<double>(c)
+                                                  : parts_.labels[static_cast<std::size_t>(c)]);
   }
-  for (const index_t c : vote_winners(values))
-    predicted.push_back(parts_.labels.empty() ? static_cast<double>(c)
-                                              : parts_.labels[static_cast<std::size_t>(c)]);
   return predicted;
 }
 

@@ -30,6 +30,13 @@ constexpr index_t n_pairs(index_t n_classes) {
   return n_classes * (n_classes - 1) / 2;
 }
 
+// The classes of a machine.
+constexpr ClassPair pair_of(index_t machine, index_t n_classes) {
+  index_t i = 0;
+  while (machine_of(i, n_classes - 1, n_classes) < machine) ++i;
+  return {i, i + machine - machine_of(i, i, n_classes)};
+}
+
 // The classes of every machine.
 inline std::vector<ClassPair> pairs_of(index_t n_classes) {
   std::vector<ClassPair> pairs;

@@ -16,11 +16,19 @@ constexpr double kLeastProbability = 1e-7;
 
 // Calls visit(sample, values of its machines).
 template <class Visit>
-void for_samples(std::span<const double> values, std::size_t n_machines, const Visit& visit) {
+void for_samples(std::span<const double> values, std::size_t n_classes, const Visit& visit) {
+  const auto n_machines = static_cast<std::size_t>(n_pairs(static_cast<index_t>(n_classes)));
   require(n_machines > 0 && values.size() % n_machines == 0,
           "values must hold one for every machine of every sample");
   for (std::size_t i = 0; i < values.size() / n_machines; ++i)
-    visit(i, values.subspan(i * n_machines, n_machines));
+    visit(i, values.data() + i * n_machines);
+}
+
+// Calls visit(machine, i, j) for the machines of all pairs of classes i < j.
+template <class Visit> void for_pairs(std::size_t n_classes, const Visit& visit) {
+  std::size_t p = 0;
+  for (std::size_t i = 0; i < n_classes; ++i)
+    for (std::size_t j = i + 1; j < n_classes; ++j) visit(p++, i, j);
 }
 
 double sigma(double x) { // 1 / (1 + exp(-x)) without overflow
@@ -79,12 +87,12 @@ double value_beyond(std::span<const Counted> side, double below) {
 } // namespace
 
 std::vector<index_t> vote_winners(std::span<const double> values, std::span<const index_t> order) {
-  const std::vector<ClassPair> pairs = pairs_of(std::ssize(order));
   std::vector<index_t> winners, votes(order.size());
-  for_samples(values, pairs.size(), [&](std::size_t, std::span<const double> of_sample) {
+  for_samples(values, order.size(), [&](std::size_t, const double* of_sample) {
     std::ranges::fill(votes, 0);
-    for (std::size_t p = 0; p < pairs.size(); ++p)
-      ++votes[static_cast<std::size_t>(of_sample[p] > 0.0 ? pairs[p].first : pairs[p].second)];
+    for_pairs(order.size(), [&](std::size_t p, std::size_t i, std::size_t j) {
+      ++votes[of_sample[p] > 0.0 ? i : j];
+    });
     winners.push_back(*std::ranges::max_element(
         order, {}, [&](index_t c) { return votes[static_cast<std::size_t>(c)]; }));
   });
@@ -92,19 +100,16 @@ std::vector<index_t> vote_winners(std::span<const double> values, std::span<cons
 }
 
 std::vector<double> class_scores(std::span<const double> values, index_t n_classes) {
-  const std::vector<ClassPair> pairs = pairs_of(n_classes);
   const auto n = static_cast<std::size_t>(n_classes);
   std::vector<double> scores, votes(n), confidence(n);
-  for_samples(values, pairs.size(), [&](std::size_t, std::span<const double> of_sample) {
+  for_samples(values, n, [&](std::size_t, const double* of_sample) {
     std::ranges::fill(votes, 0.0);
     std::ranges::fill(confidence, 0.0);
-    for (std::size_t p = 0; p < pairs.size(); ++p) {
-      const auto i = static_cast<std::size_t>(pairs[p].first);
-      const auto j = static_cast<std::size_t>(pairs[p].second);
+    for_pairs(n, [&](std::size_t p, std::size_t i, std::size_t j) {
       votes[of_sample[p] > 0.0 ? i : j] += 1.0;
       confidence[i] += of_sample[p];
       confidence[j] -= of_sample[p];
-    }
+    });
     for (std::size_t c = 0; c < n; ++c)
       scores.push_back(votes[c] + confidence[c] / (3.0 * (std::abs(confidence[c]) + 1.0)));
   });
@@ -113,20 +118,17 @@ std::vector<double> class_scores(std::span<const double> values, index_t n_class
 
 std::vector<double> pair_probabilities(std::span<const double> values, std::span<const double> a,
                                        std::span<const double> b, index_t n_classes) {
-  const std::vector<ClassPair> pairs = pairs_of(n_classes);
-  require(a.size() == pairs.size() && b.size() == pairs.size(),
+  require(std::ssize(a) == n_pairs(n_classes) && std::ssize(b) == n_pairs(n_classes),
           "every pair of classes needs a sigmoid");
   const auto n = static_cast<std::size_t>(n_classes);
-  std::vector<double> probabilities(values.size() / std::max<std::size_t>(pairs.size(), 1) * n);
+  std::vector<double> probabilities(values.size() / std::max<std::size_t>(a.size(), 1) * n);
   std::vector<double> r(n * n), Q(n * n);
-  for_samples(values, pairs.size(), [&](std::size_t sample, std::span<const double> of_sample) {
-    for (std::size_t p = 0; p < pairs.size(); ++p) {
-      const auto i = static_cast<std::size_t>(pairs[p].first);
-      const auto j = static_cast<std::size_t>(pairs[p].second);
+  for_samples(values, n, [&](std::size_t sample, const double* of_sample) {
+    for_pairs(n, [&](std::size_t p, std::size_t i, std::size_t j) {
       r[i * n + j] = std::clamp(sigma(-(a[p] * of_sample[p] + b[p])), kLeastProbability,
                                 1.0 - kLeastProbability);
       r[j * n + i] = 1.0 - r[i * n + j];
-    }
+    });
     const std::span<double> p = std::span(probabilities).subspan(sample * n, n);
     if (n > 2)
       couple(r, Q, p);

@@ -181,7 +181,7 @@ KernelPerceptronFit train_kernel_perceptron(const MatrixView& X, const KernelPar
                                             Control& control) {
   require(!rule.codes.empty() && static_cast<index_t>(rule.codes.size()) == n_rows(X),
           "y must have one element for every sample");
-  return KernelPasses(PackingPlan(X, kernel), rule, options, control).run();
+  return KernelPasses(PackingPlan(X, kernel, false, 1, control), rule, options, control).run();
 }
 
 } // namespace maxmargin::perceptron

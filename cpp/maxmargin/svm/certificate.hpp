@@ -23,20 +23,23 @@ struct Certificate {
   index_t cache_misses = 0;
   double seconds = 0.0;
 
-  // Calls visit(name, value) for every field.
-  template <class Visit> void for_each_field(const Visit& visit) const {
-    visit("dual_objective", dual_objective);
-    visit("primal_objective", primal_objective);
-    visit("kkt_violation", kkt_violation);
-    visit("stop_reason", optim::name_of(stop_reason));
-    visit("n_iter", n_iter);
-    visit("n_free", n_free);
-    visit("n_bounded", n_bounded);
-    visit("kernel_rows", kernel_rows);
-    visit("kernel_values", kernel_values);
-    visit("cache_hits", cache_hits);
-    visit("cache_misses", cache_misses);
-    visit("seconds", seconds);
+  // Calls visit(name, get) for every field, which get(certificate) gives.
+  template <class Visit> static void for_each_field(const Visit& visit) {
+    const auto field = [](auto member) {
+      return [member](const Certificate& certificate) { return certificate.*member; };
+    };
+    visit("stop_reason", [](const Certificate& c) { return static_cast<int>(c.stop_reason); });
+    visit("dual_objective", field(&Certificate::dual_objective));
+    visit("primal_objective", field(&Certificate::primal_objective));
+    visit("kkt_violation", field(&Certificate::kkt_violation));
+    visit("n_iter", field(&Certificate::n_iter));
+    visit("n_free", field(&Certificate::n_free));
+    visit("n_bounded", field(&Certificate::n_bounded));
+    visit("kernel_rows", field(&Certificate::kernel_rows));
+    visit("kernel_values", field(&Certificate::kernel_values));
+    visit("cache_hits", field(&Certificate::cache_hits));
+    visit("cache_misses", field(&Certificate::cache_misses));
+    visit("seconds", field(&Certificate::seconds));
   }
 
   // Takes the state that a further fit reached, and counts its work in.

@@ -8,10 +8,11 @@
 namespace maxmargin {
 
 DistinctRows::DistinctRows(const MatrixView& X, std::span<const double> labels,
-                           std::span<const double> C, const KernelParams& kernel, int threads)
+                           std::span<const double> C, const KernelParams& kernel, int threads,
+                           Control& control)
     : C_(C), bounds_(C.begin(), C.end()), next_(C.size(), kNone) {
   if (kernel.type == KernelType::precomputed) return;
-  const std::vector<index_t> first = first_equal_rows(X, labels, threads);
+  const std::vector<index_t> first = first_equal_rows(X, labels, threads, control);
   // From the last on, so that every chain ascends.
   for (index_t i = static_cast<index_t>(C.size()) - 1; i >= 0; --i) {
     const index_t f = first[i];

@@ -22,7 +22,7 @@ class DistinctRows {
  public:
   // `labels`: empty if there are none. Rows of a kernel matrix are all taken for distinct.
   DistinctRows(const MatrixView& X, std::span<const double> labels, std::span<const double> C,
-               const KernelParams& kernel, int threads);
+               const KernelParams& kernel, int threads, Control& control);
 
   // The bounds to train with, by row: 0 for one that is left out.
   std::span<const double> bounds() const { return bounds_; }

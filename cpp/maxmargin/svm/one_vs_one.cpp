@@ -53,9 +53,9 @@ class OneVsOne {
       : X_(X), y_(y), options_(options), control_(control),
         loss_(std::isinf(*std::ranges::max_element(C)) ? Loss::hard_margin : options.loss),
         threads_(thread_count_for(options.threads, work_of_all(X))),
-        distinct_(X, std::vector<double>(y.begin(), y.end()), C, kernel, threads_),
+        distinct_(X, std::vector<double>(y.begin(), y.end()), C, kernel, threads_, control),
         samples_(X, members_of(y, n_classes, distinct_.bounds()), kernel, true, threads_, control),
-        pairs_(pairs_of(n_classes)), params_(kernel) {
+        pairs_(pairs_of(n_classes)), params_(kernel), entries_(static_cast<std::size_t>(threads_)) {
     TrainingOptions training = options;
     const bool has_much_refinement = options.solver.tol < kTightTol && pairs_.size() > 1 &&
                                      samples_.products_per_value() > kProductsOfStored;
@@ -65,7 +65,7 @@ class OneVsOne {
   }
 
   KernelFit run() {
-    std::vector<Machine> machines(pairs_.size());
+    std::vector<Part> parts(pairs_.size());
     const index_t n_pairs = static_cast<index_t>(pairs_.size());
     const bool side_by_side =
         n_pairs >= 2 * threads_ && (largest_pair() < kSmallPair || divides_well());
@@ -76,23 +76,40 @@ class OneVsOne {
                            samples_.products_per_value() > kProductsOfStored && diagonals_fit();
     bool stores_all = false;
     if (may_store) { // the first pair shows how many kernel rows the others will need
-      machines[0] = train(pairs_[0], options_.cache_bytes, threads_, nullptr);
-      stores_all = static_cast<double>(machines[0].certificate.kernel_rows) >
-                   kShareOfStored * static_cast<double>(machines[0].beta.size());
+      parts[0] = train(pairs_[0], options_.cache_bytes, threads_, nullptr, 0);
+      stores_all = static_cast<double>(parts[0].certificate.kernel_rows) >
+                   kShareOfStored * static_cast<double>(n_columns(pairs_[0]));
     }
     std::vector<KernelOptions::Memory> memory(static_cast<std::size_t>(outer));
     const std::vector<index_t> order = order_of_pairs(may_store ? 1 : 0, outer);
     parallel_for(static_cast<index_t>(order.size()), outer, [&](index_t task, int thread) {
       const ClassPair& pair = pairs_[order[task]];
       const bool is_stored = stores_all && n_columns(pair) <= kLargestStored;
-      machines[order[task]] = train(pair, options_.cache_bytes / static_cast<std::size_t>(outer),
-                                    inner, is_stored ? &memory[thread] : nullptr);
+      parts[order[task]] = train(pair, options_.cache_bytes / static_cast<std::size_t>(outer),
+                                 inner, is_stored ? &memory[thread] : nullptr, thread);
     });
-    machines[0].certificate.kernel_values += samples_.shared_values();
-    return assemble(machines);
+    parts[0].certificate.kernel_values += samples_.shared_values();
+    return assemble(parts);
   }
 
  private:
+  struct Entry {
+    index_t sample;
+    double beta;
+  };
+  // What is kept of a trained machine: there may be millions. The entries are in the vector of the
+  // thread that trained it; each in memory of its own would keep apart what the fits give back.
+  struct Part {
+    int thread = 0;
+    std::size_t begin = 0, end = 0;
+    double rho = 0.0, equivalent = 0.0;
+    Certificate certificate;
+  };
+
+  std::span<const Entry> entries_of(const Part& part) const {
+    return std::span(entries_[part.thread]).subspan(part.begin, part.end - part.begin);
+  }
+
   index_t n_columns(const ClassPair& pair) const {
     return samples_.n_columns(pair.first) + samples_.n_columns(pair.second);
   }
@@ -137,8 +154,8 @@ class OneVsOne {
            options_.cache_bytes / 2;
   }
 
-  Machine train(const ClassPair& pair, std::size_t cache_bytes, int threads,
-                KernelOptions::Memory* whole_matrix) {
+  Part train(const ClassPair& pair, std::size_t cache_bytes, int threads,
+             KernelOptions::Memory* whole_matrix, int thread) {
     std::vector<double> y, C;
     for (const index_t c : {pair.first, pair.second}) {
       for (const index_t row : samples_.segment(c)) C.push_back(distinct_.bounds()[row]);
@@ -155,7 +172,7 @@ class OneVsOne {
     const KernelSource source{samples_, segments, kernel};
     Machine machine = train_on(source, y, C, pair);
     machine.rho += samples_.centring_correction(segments, machine.beta);
-    return machine;
+    return part_of(pair, machine, thread);
   }
 
   Machine train_on(const KernelSource& source, std::span<const double> y, std::span<const double> C,
@@ -166,22 +183,11 @@ class OneVsOne {
                         control_);
   }
 
-  // A coefficient of one machine, in its row of dual_coef.
-  struct Entry {
-    index_t sample, row;
-    double beta;
-  };
-
-  KernelFit assemble(const std::vector<Machine>& machines) const {
-    std::vector<Entry> entries;
-    std::vector<Certificate> certificates;
-    for (std::size_t p = 0; p < pairs_.size(); ++p) {
-      certificates.push_back(machines[p].certificate);
-      append_entries(pairs_[p], machines[p], certificates.back(), entries);
-    }
+  KernelFit assemble(const std::vector<Part>& parts_of_model) const {
     // A sample supports the model when any of its class's machines uses it.
     std::vector<index_t> column(y_.size(), -1); // in dual_coef
-    for (const Entry& entry : entries) column[entry.sample] = 0;
+    for (const Part& part : parts_of_model)
+      for (const Entry& entry : entries_of(part)) column[entry.sample] = 0;
     std::vector<std::vector<index_t>> of_class(static_cast<std::size_t>(samples_.n_segments()));
     for (std::size_t i = 0; i < column.size(); ++i)
       if (column[i] == 0) of_class[y_[i]].push_back(static_cast<index_t>(i));
@@ -198,10 +204,18 @@ class OneVsOne {
     parts.vote_order = options_.vote_order.empty() ? first_occurrences() : options_.vote_order;
     const index_t n_vectors = parts.n_support_vectors();
     parts.dual_coef.resize(static_cast<std::size_t>(parts.n_coef_rows() * n_vectors), 0.0);
-    for (const Entry& e : entries) parts.dual_coef[e.row * n_vectors + column[e.sample]] = e.beta;
-    for (const Machine& machine : machines) {
-      parts.rho.push_back(machine.rho);
-      if (options_.nu) parts.equivalent.push_back(machine.equivalent);
+    std::vector<Certificate> certificates;
+    for (std::size_t p = 0; p < pairs_.size(); ++p) {
+      const Part& part = parts_of_model[p];
+      const auto [first, second] = pairs_[p];
+      for (const Entry& e : entries_of(part)) {
+        const index_t row =
+            y_[e.sample] == first ? coef_row(first, second) : coef_row(second, first);
+        parts.dual_coef[row * n_vectors + column[e.sample]] = e.beta;
+      }
+      parts.rho.push_back(part.rho);
+      if (options_.nu) parts.equivalent.push_back(part.equivalent);
+      certificates.push_back(part.certificate);
     }
     return finished(std::move(parts), std::move(certificates));
   }
@@ -218,20 +232,22 @@ class OneVsOne {
     return order;
   }
 
-  void append_entries(const ClassPair& pair, const Machine& machine, Certificate& certificate,
-                      std::vector<Entry>& entries) const {
+  Part part_of(const ClassPair& pair, const Machine& machine, int thread) {
+    std::vector<Entry>& entries = entries_[thread];
+    Part part{thread,      entries.size(),     entries.size(),
+              machine.rho, machine.equivalent, machine.certificate};
     const double scale = options_.nu ? machine.equivalent : 1.0;
     index_t begin = 0;
-    for (const auto& [own, other] :
-         {std::pair(pair.first, pair.second), {pair.second, pair.first}}) {
-      const index_t row = coef_row(own, other);
+    for (const index_t own : {pair.first, pair.second}) {
       for (std::size_t k = 0; k < samples_.segment(own).size(); ++k)
         distinct_.distribute(
             samples_.segment(own)[k], machine.beta[begin + static_cast<index_t>(k)], scale,
-            loss_ != Loss::hinge, certificate,
-            [&](index_t sample, double beta) { entries.push_back({sample, row, beta}); });
+            loss_ != Loss::hinge, part.certificate,
+            [&](index_t sample, double beta) { entries.push_back({sample, beta}); });
       begin += samples_.n_columns(own);
     }
+    part.end = entries.size();
+    return part;
   }
 
   const MatrixView& X_;
@@ -245,6 +261,7 @@ class OneVsOne {
   std::vector<ClassPair> pairs_; // the first class is the positive one
   const KernelParams& params_;
   KernelOptions kernel_;
+  std::vector<std::vector<Entry>> entries_; // by thread
 };
 
 } // namespace

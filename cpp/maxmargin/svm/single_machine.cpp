@@ -29,7 +29,7 @@ class SingleSegment {
                 const KernelParams& kernel, bool sums_to_zero, const TrainingOptions& options,
                 Control& control)
       : X_(X), params_(kernel), control_(control),
-        distinct_(X, targets, C, kernel, options.threads),
+        distinct_(X, targets, C, kernel, options.threads, control),
         samples_(X, {rows_of_weight(distinct_.bounds())}, kernel, sums_to_zero,
                  thread_count(options.threads), control),
         kernel_(kernel_options_for(samples_, static_cast<index_t>(samples_.segment(0).size()),

@@ -19,8 +19,8 @@ constexpr double kNegligible = 1e-12; // of sum |beta|, in decision values
 TrainingSamples::TrainingSamples(const MatrixView& X, std::vector<std::vector<index_t>> segments,
                                  const KernelParams& kernel, bool sums_to_zero, int threads,
                                  Control& control)
-    : plan_(X, kernel, sums_to_zero, threads), segments_(std::move(segments)), threads_(threads),
-      control_(control), float_(segments_.size()), double_(segments_.size()) {}
+    : plan_(X, kernel, sums_to_zero, threads, control), segments_(std::move(segments)),
+      threads_(threads), control_(control), float_(segments_.size()), double_(segments_.size()) {}
 
 template <Real T> TrainingSamples::Packed<T>& TrainingSamples::packed() const {
   if constexpr (std::is_same_v<T, float>)

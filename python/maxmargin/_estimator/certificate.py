@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from maxmargin import _core
 from maxmargin._estimator.wording import counted
 
@@ -63,7 +66,7 @@ class Certificate:
         Row requests that the cache could serve, and that it could not.
     seconds : float
         Wall-clock time of training; of several machines together, that of all of `fit`.
-    machines : tuple of Certificate
+    machines : sequence of Certificate
         One for each pair of classes, empty where there is one machine only.
     """
 
@@ -81,7 +84,7 @@ class Certificate:
     seconds: float
     n_free: int = 0
     n_bounded: int = 0
-    machines: tuple[Certificate, ...] = field(default=(), repr=False)
+    machines: Sequence[Certificate] = field(default=(), repr=False)
 
     @property
     def relative_gap(self) -> float:
@@ -176,19 +179,52 @@ def _nine_digits(value: float) -> str:
     return f"{value:#.9g}".rstrip(".")
 
 
-def certificate_of(machines: Sequence[dict[str, Any]], seconds: float) -> Certificate:
+class Certificates(Sequence[Certificate]):
+    """The certificates of many machines, by field; each is made when it is asked for."""
+
+    def __init__(self, fields: dict[str, NDArray[Any]]) -> None:
+        gap = fields["primal_objective"] + fields["dual_objective"]
+        converged = fields["stop_reason"] == _core.STOP_REASONS.index("converged")
+        self.fields = {**fields, "duality_gap": gap, "converged": converged}
+
+    def __len__(self) -> int:
+        return len(self.fields["n_iter"])
+
+    def __getitem__(self, places: Any) -> Any:
+        if isinstance(places, slice):
+            return tuple(self[place] for place in range(*places.indices(len(self))))
+        fields = {name: values[places].item() for name, values in self.fields.items()}
+        fields["stop_reason"] = _core.STOP_REASONS[fields["stop_reason"]]
+        return Certificate(**fields)
+
+    def __eq__(self, other: Any) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def certificate_of(fields: dict[str, NDArray[Any]], seconds: float) -> Certificate:
     """Return the certificate of a fit from the core's fields of it, by machine."""
-    return together(
-        [
-            Certificate(
-                **fields,
-                duality_gap=fields["primal_objective"] + fields["dual_objective"],
-                converged=fields["stop_reason"] == "converged",
-            )
-            for fields in machines
-        ],
-        seconds,
-    )
+    machines = Certificates(fields)
+    if len(machines) == 1:
+        only: Certificate = machines[0]
+        return only
+    failed = np.flatnonzero(~machines.fields["converged"])
+    reason = machines.fields["stop_reason"][failed[0]] if len(failed) > 0 else 0
+    totals = {name: sum(values.tolist()) for name, values in machines.fields.items()}
+    totals["kkt_violation"] = float(machines.fields["kkt_violation"].max())
+    totals["converged"] = len(failed) == 0
+    totals["stop_reason"] = _core.STOP_REASONS[reason]
+    return Certificate(**{**totals, "seconds": seconds}, machines=machines)
+
+
+def by_machine(certificate: Certificate, name: str) -> NDArray[Any]:
+    """Return a field of all machines."""
+    machines = certificate.machines
+    if isinstance(machines, Certificates):
+        values: NDArray[Any] = machines.fields[name]
+        return values
+    return np.array([getattr(machine, name) for machine in machines or (certificate,)])
 
 
 def together(machines: Sequence[AnyCertificate], seconds: float) -> AnyCertificate:

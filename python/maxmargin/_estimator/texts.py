@@ -150,7 +150,8 @@ dual_coef_ : ndarray of float64, shape (1, n_SV)
 """
 LINEAR = f"""{_SOLVER}
 time_limit : float or None
-    Seconds after which a machine is left as it is; `fit` warns and keeps what has been reached.
+    Seconds after which `fit` warns and keeps what has been reached; of several machines, each may
+    take an equal share of what is left.
 dual : 'auto' or bool
     Accepted for scikit-learn's sake and without effect: the solver is chosen by the problem, and
     the solution is the same.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -81,6 +81,8 @@ def column_of_labels(y: Any, n_samples: int, owner: str) -> NDArray[Any]:
     if y is None:
         raise ValueError(f"{owner} requires y to be passed, but the target y is None")
     labels = _raveled(np.asarray(y), n_samples, "label")
+    if labels.dtype.kind in "SU" and isinstance(y, (list, tuple)):
+        _check_one_kind(y)
     if labels.dtype.kind == "O":
         if all(isinstance(label, str) for label in labels):
             return labels
@@ -120,12 +122,22 @@ def _raveled(y: NDArray[Any], n_samples: int, what: str) -> NDArray[Any]:
 def _labels_of_objects(labels: NDArray[Any]) -> NDArray[Any]:
     if any(_is_missing(label) for label in labels):
         raise ValueError("Input y contains NaN, None or NA; every sample needs a label")
-    if any(isinstance(label, str) for label in labels):
-        raise ValueError("y mixes strings with labels of other types; labels must be comparable")
+    _check_one_kind(labels)
     numbers_only = np.array(labels.tolist())
     if numbers_only.dtype.kind == "O":
         raise ValueError("Unknown label type: unknown. y must hold numbers, booleans or strings")
     return numbers_only
+
+
+def _check_one_kind(labels: Iterable[Any]) -> None:
+    """Refuse strings or bytes among labels of other types, which numpy would make into strings."""
+    kinds = set(map(type, labels))
+    for text in (str, bytes):
+        if len({issubclass(kind, text) for kind in kinds}) > 1:
+            name = "strings" if text is str else "bytes"
+            raise ValueError(
+                f"y mixes {name} with labels of other types; labels must be comparable"
+            )
 
 
 def _is_missing(label: Any) -> bool:

@@ -176,8 +176,9 @@ def _compare_names(names: list[str], fitted_names: list[str]) -> None:
     if names == fitted_names:
         return
     faults = []
-    unseen = [name for name in names if name not in set(fitted_names)]
-    missing = [name for name in fitted_names if name not in set(names)]
+    given, known = set(names), set(fitted_names)
+    unseen = [name for name in names if name not in known]
+    missing = [name for name in fitted_names if name not in given]
     for title, listed in (
         ("Feature names unseen at fit time:", unseen),
         ("Feature names seen at fit time, yet now missing:", missing),

@@ -173,6 +173,22 @@ def _canonical(X: CsrMatrix) -> CsrMatrix:
     return CsrMatrix(np.add.reduceat(X.data[order], firsts), columns[firsts], indptr, X.n_cols)
 
 
+def csr_of_dense(X: NDArray[Any]) -> CsrMatrix:
+    """Return a matrix with all numbers of X, zeros too."""
+    n_rows, n_cols = X.shape
+    indices = np.tile(np.arange(n_cols), n_rows)
+    return CsrMatrix(X.ravel(), indices, np.arange(n_rows + 1) * n_cols, n_cols)
+
+
+def rows_between(X: Matrix, begin: int, end: int) -> Matrix:
+    """Return X[begin:end], of the same memory."""
+    if not isinstance(X, CsrMatrix):
+        return X[begin:end]
+    indptr = X.indptr[begin : end + 1]
+    entries = slice(int(indptr[0]), int(indptr[-1]))
+    return CsrMatrix(X.data[entries], X.indices[entries], indptr - indptr[0], X.n_cols)
+
+
 def take_rows(X: Matrix, rows: Integers) -> Matrix:
     """Return a copy of the given rows."""
     if not isinstance(X, CsrMatrix):

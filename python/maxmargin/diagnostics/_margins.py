@@ -195,7 +195,8 @@ def _norm_of(separator: Any) -> float:
     if not is_estimator(separator):
         norm = float(np.linalg.norm(np.asarray(separator, dtype=np.float64)))
     elif hasattr(separator, "coef_"):
-        norm = float(np.linalg.norm(separator.coef_))
+        coef = separator.coef_
+        norm = float(np.linalg.norm(coef.data if hasattr(coef, "tocsr") else coef))
     elif isinstance(separator, BaseEstimator):
         norm = _norm_in_feature_space(separator)
     else:

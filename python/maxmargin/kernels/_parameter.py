@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import combinations_with_replacement
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -31,6 +32,8 @@ _BLOCK_ELEMENTS = 1 << 22
 # Where gamma times squared norms is larger, squared distances are formed from differences: the
 # rounding of the norms, so many times 2^-53, would show in the values (1e-12).
 _LARGEST_EXPONENT = float(1 << 13)
+# Rows and columns of a kernel matrix that are compared at a time: both tiles fit the cache.
+_TILE = 256
 # How far a kernel matrix may be from symmetric, relative to its largest value, if it was computed
 # in numbers of so many bytes.
 _ASYMMETRY = {8: 1e-8, 4: 1e-5, 2: 1e-2}
@@ -222,25 +225,28 @@ def core_samples(kernel: KernelParams, X: Matrix, owner: str) -> Matrix:
 
 
 def _check_symmetric(K: NDArray[Any], itemsize: int, what: str) -> None:
-    allowed = _ASYMMETRY[itemsize] * max(float(np.abs(K).max()), 0.0)
-    step = max(1, _BLOCK_ELEMENTS // len(K))
-    for begin in range(0, len(K), step):
-        apart = np.abs(K[begin : begin + step] - K[:, begin : begin + step].T)
+    allowed = _ASYMMETRY[itemsize] * _core.largest_magnitude(K)
+    for first, second in _tiles(len(K)):
+        apart = np.abs(K[first, second] - K[second, first].T)
         if apart.max() > allowed:
             i, j = np.unravel_index(int(apart.argmax()), apart.shape)
             raise ValueError(
-                f"{what} is not symmetric: the values of the samples {begin + i} and {j} differ by "
-                f"{apart.max():.3g}; (K + K.T) / 2 would be"
+                f"{what} is not symmetric: the values of the samples {first.start + i} and "
+                f"{second.start + j} differ by {apart.max():.3g}; (K + K.T) / 2 would be"
             )
+
+
+def _tiles(n: int) -> Iterator[tuple[slice, slice]]:
+    """Yield the rows and columns of square tiles of the upper half of an n x n matrix."""
+    for i, j in combinations_with_replacement(range(0, n, _TILE), 2):
+        yield slice(i, min(i + _TILE, n)), slice(j, min(j + _TILE, n))
 
 
 def _symmetrise(K: NDArray[np.float64]) -> None:
     """Replace K by (K + K.T) / 2: a value and its mirror image may be rounded in two ways."""
-    step = max(1, _BLOCK_ELEMENTS // len(K))
-    for begin in range(0, len(K), step):
-        rows, columns = K[begin : begin + step, begin:], K[begin:, begin : begin + step]
-        mean = 0.5 * (rows + columns.T)
-        rows[:], columns[:] = mean, mean.T
+    for first, second in _tiles(len(K)):
+        mean = 0.5 * (K[first, second] + K[second, first].T)
+        K[first, second], K[second, first] = mean, mean.T
 
 
 def values_of_function(function: KernelFunction, A: Matrix, B: Matrix) -> NDArray[np.float64]:

@@ -16,6 +16,7 @@ from maxmargin._estimator.fitted import part
 from maxmargin._estimator.folds import check_folds, check_splits, stratified_folds
 from maxmargin._estimator.one_vs_rest import winners
 from maxmargin._estimator.texts import FIT, LINEAR_CLASSIFICATION, documented, documented_method
+from maxmargin._estimator.time_left import TimeLeft
 from maxmargin._input import Callback, ClassWeight
 from maxmargin._input.sparse import product, take_rows
 from maxmargin.linear._fit import FittedMachine, Solution, commit, run
@@ -40,7 +41,7 @@ class LinearSVCCV(LinearSVC):
     In every fold the machines are trained along the grid, each from the solution before it; folds
     and classes are shared among threads, and all use one packing of the samples. The C with the
     highest mean accuracy is taken, of several such the least, and trained on all samples; the
-    fitted attributes are of that machine. `time_limit` is of every machine for itself.
+    fitted attributes are of that machine. Of `time_limit`, the last fit has as much as a fold.
 
     Parameters
     ----------
@@ -114,6 +115,7 @@ class LinearSVCCV(LinearSVC):
         sample_weight : array-like of shape (n_samples,), default=None
             Factors of C, >= 0. A sample of weight 0 is left out.
         """
+        start = time.perf_counter()
         grid = self._check_grid()
         has_splits = hasattr(self.cv, "split") or np.iterable(self.cv)
         has_splits = has_splits and not isinstance(self.cv, str)
@@ -121,16 +123,24 @@ class LinearSVCCV(LinearSVC):
         problem = self._prepare(X, y, sample_weight)
         problem.check_weights(grid[-1])
         seed = _input.check_seed(self.random_state)
-        start = time.perf_counter()
+        splits = []
         if has_splits:
-            scores = self._scores_of_splits(problem, grid, X, y)
+            labels = problem.labels["classes"]
+            splits = list(check_splits(self.cv, X, y, problem.codes, problem.weight, labels))
+            n_folds = len(splits)
+        options = problem.training.options
+        time_left = TimeLeft(options.time_limit, n_folds + 1, start)
+        if has_splits:
+            scores = self._scores_of_splits(problem, grid, splits, time_left)
         else:
+            options.time_limit = time_left.share(n_folds)
             scores = self._scores_of_folds(problem, grid, n_folds, seed)
         best = int(scores.mean(axis=0).argmax())
 
         def train_chosen(callback: Callback | None) -> list[Solution]:
             return problem.train(grid[: best + 1], callback)[best:]
 
+        options.time_limit = time_left.share()
         [(core, outcomes)], _ = run(self, train_chosen, problem.training)
         commit(
             self,
@@ -164,13 +174,17 @@ class LinearSVCCV(LinearSVC):
         return np.array([_accuracies(problem, part, held_out) for part, held_out in folds])
 
     def _scores_of_splits(
-        self, problem: ClassProblem, grid: NDArray[np.float64], X: Any, y: Any
+        self,
+        problem: ClassProblem,
+        grid: NDArray[np.float64],
+        splits: list[tuple[NDArray[np.float64], NDArray[np.int64]]],
+        time_left: TimeLeft,
     ) -> NDArray[np.float64]:
         """Return the accuracy by fold and C; samples that are not trained on weigh 0."""
-        codes, weight, classes = problem.codes, problem.weight, problem.labels["classes"]
         scores = []
-        for trained, held_out in check_splits(self.cv, X, y, codes, weight, classes):
+        for trained, held_out in splits:
             fold = problem._replace(weight=trained)
+            fold.training.options.time_limit = time_left.share()
             found, _ = run(self, partial(fold.train, grid), fold.training, is_last=False)
             scores.append(_accuracies(problem, found, held_out))
         return np.array(scores)

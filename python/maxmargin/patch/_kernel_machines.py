@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -122,8 +123,8 @@ def _made_of(given: dict[str, Any], width: int) -> TrainedMachine:
     return machine_of(_FORMULATIONS[number], kernel, vectors, width, arrays)
 
 
-def _values(**given: Any) -> tuple[TrainedMachine, NDArray[np.float64]]:
-    """Return the model, and the value of every machine for the samples."""
+def _by_blocks(given: dict[str, Any], use: Callable[[_core.KernelModel], Any]) -> NDArray[Any]:
+    """Return what use(model), a function of values of machines, gives for all samples."""
     if "X" in given:
         X = given["X"]
         machine = _machine_of(given, X.shape[1])
@@ -132,23 +133,22 @@ def _values(**given: Any) -> tuple[TrainedMachine, NDArray[np.float64]]:
         machine = _machine_of(given, 1 + int(max(columns)))
         samples = _csr(given, "", machine.n_features)
         X = _input.check_matrix(samples, _OWNERS[given["svm_type"]])
-    return machine, machine.values(X, _input.check_n_jobs(None))
+    return machine.by_blocks(X, _input.check_n_jobs(None), use(machine.core))
 
 
 def _predict(**given: Any) -> NDArray[np.float64]:
-    machine, values = _values(**given)
-    if machine.classes is not None:
-        return machine.core.vote_winners(values).astype(np.float64)
-    return np.where(values > 0.0, 1.0, -1.0)[:, 0] if given["svm_type"] == 2 else values[:, 0]
+    if given["svm_type"] < 2:
+        return _by_blocks(given, lambda core: core.vote_winners).astype(np.float64)
+    values = _decision_function(**given)[:, 0]
+    return np.where(values > 0.0, 1.0, -1.0) if given["svm_type"] == 2 else values
 
 
 def _decision_function(**given: Any) -> NDArray[np.float64]:
-    return _values(**given)[1]
+    return _by_blocks(given, lambda _: lambda values: values)
 
 
 def _predict_proba(**given: Any) -> NDArray[np.float64]:
-    machine, values = _values(**given)
-    return machine.core.probabilities(values)
+    return _by_blocks(given, lambda core: core.probabilities)
 
 
 _PARAMETERS = (*_NUMBERS, "tol", "C", "class_weight")

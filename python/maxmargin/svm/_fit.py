@@ -15,8 +15,8 @@ from maxmargin._input import Callback
 from maxmargin.kernels._parameter import KernelParams, overflow_message
 from maxmargin.progress import last_report, watched
 
-# What the core returns: the model, and the fields of the certificate of every machine.
-Solution: TypeAlias = tuple[_core.KernelModel, list[dict[str, Any]]]
+# What the core returns: the model, and the certificates of its machines, by field.
+Solution: TypeAlias = tuple[_core.KernelModel, dict[str, NDArray[Any]]]
 
 # Where training overflows, bounds of coefficients beyond this are taken for the cause.
 _HUGE_BOUND = 1e100
@@ -26,13 +26,16 @@ class Training(NamedTuple):
     """The checked options of a fit; `settings` are the core's, by name."""
 
     settings: dict[str, Any]
+    begun: float  # the time limit counts from here
     kernel: KernelParams
     callback: Callback | None
     verbose: bool
     upper: NDArray[np.float64] = np.empty(0)  # the C_i, where they are known
 
     def options(self, **changes: Any) -> _core.TrainingOptions:
-        return _core.TrainingOptions(**{**self.settings, **changes})
+        left = self.settings["time_limit"] - (time.perf_counter() - self.begun)
+        settings = {**self.settings, "time_limit": max(0.0, left), **changes}
+        return _core.TrainingOptions(**settings)
 
     def solve(self, train: Callable[[], Solution]) -> Solution:
         """Return the core's solution, or say what leaves the range of float64.
@@ -68,22 +71,3 @@ class Training(NamedTuple):
                 f"{largest:.3g}, and training overflows ({what}): reduce C or the weights"
             )
         return overflow_message(self.kernel, what)
-
-
-class TimeLeft:
-    """What is left of a time limit, in equal shares for the fits that are still to come.
-
-    The last one, the model, has its share of the whole even where the others took longer than
-    theirs: a fit ends a little after its limit, and one without time is no model.
-    """
-
-    def __init__(self, seconds: float, n_fits: int) -> None:
-        self._end = time.perf_counter() + seconds
-        self._n_fits = n_fits
-        self._share_of_last = seconds / n_fits
-
-    def share(self) -> float:
-        """Return the seconds of the next fit."""
-        left = max(0.0, self._end - time.perf_counter()) / self._n_fits
-        self._n_fits -= 1
-        return left if self._n_fits > 0 else max(left, self._share_of_last)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import time
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
@@ -10,7 +12,7 @@ from numpy.typing import NDArray
 
 from maxmargin import _core, _input
 from maxmargin._estimator.base import BaseEstimator, commit, fitted_model
-from maxmargin._estimator.certificate import Certificate
+from maxmargin._estimator.certificate import Certificate, by_machine
 from maxmargin._input import Callback, Gamma
 from maxmargin._input.sparse import CsrMatrix, Matrix, take_rows
 from maxmargin.exceptions import ConvergenceWarning, warn_caller
@@ -57,6 +59,7 @@ class KernelMachine(BaseEstimator):
         }
         return Training(
             settings,
+            time.perf_counter(),
             check_kernel(self.kernel, self.gamma, self.coef0, self.degree, may_be_given=True),
             _input.check_callback(self.callback),
             _input.check_verbose(self.verbose),
@@ -112,8 +115,9 @@ class KernelMachine(BaseEstimator):
         """Warn that the fit did not converge."""
         where = ""
         if certificate.machines:
-            failed = [not machine.converged for machine in certificate.machines]
-            where = f" in {sum(failed)} of {len(failed)} pairs of classes"
+            converged = by_machine(certificate, "converged")
+            n_failed = len(converged) - np.count_nonzero(converged)
+            where = f" in {n_failed} of {len(converged)} pairs of classes"
         warn_caller(
             f"{type(self).__name__} stopped before it converged ({certificate.stop_reason})"
             f"{where}: KKT violation {certificate.kkt_violation:.4g} > tol={self.tol:g}, relative "
@@ -148,7 +152,7 @@ class KernelMachine(BaseEstimator):
         certificate = self._training_only("n_iter_", model.certificate)
         if model.classes is None:
             return certificate.n_iter
-        return np.array([m.n_iter for m in certificate.machines or (certificate,)], np.int64)
+        return by_machine(certificate, "n_iter").astype(np.int64)
 
     @property
     def shape_fit_(self) -> tuple[int, ...]:
@@ -203,13 +207,11 @@ class KernelMachine(BaseEstimator):
         commit(self, fitted_model(self).with_intercept(value))
 
     @property
-    def coef_(self) -> NDArray[np.float64]:
+    def coef_(self) -> Any:
         model = model_of(self)
         if model.kernel.type != "linear":
             raise AttributeError("coef_ is only available when using a linear kernel")
-        weights = -model.weights if model.is_binary else model.weights
-        weights.flags.writeable = False
-        return weights
+        return model.coef()
 
     def _machine_values(self, X: Any) -> tuple[TrainedMachine, NDArray[np.float64]]:
         """Return the model, and in LIBSVM's sign the values of its machines for every sample.
@@ -219,6 +221,15 @@ class KernelMachine(BaseEstimator):
         model = model_of(self)
         matrix = self._matrix_to_predict(X, model)
         return model, model.values(matrix, _input.check_n_jobs(self.n_jobs))
+
+    def _by_blocks(
+        self, X: Any, use: Callable[[TrainedMachine, NDArray[np.float64]], NDArray[Any]]
+    ) -> NDArray[Any]:
+        """Return use(model, values) of all samples, from the values of some at a time."""
+        model = model_of(self)
+        matrix = self._matrix_to_predict(X, model)
+        n_threads = _input.check_n_jobs(self.n_jobs)
+        return model.by_blocks(matrix, n_threads, lambda values: use(model, values))
 
     def _matrix_to_predict(self, X: Any, model: TrainedMachine) -> Matrix:
         owner = type(self).__name__

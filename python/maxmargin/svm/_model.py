@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -12,19 +13,24 @@ from numpy.typing import NDArray
 from maxmargin import _core, _input
 from maxmargin._estimator.certificate import Certificate
 from maxmargin._estimator.fitted import check_classes, check_fits, check_names
-from maxmargin._input.sparse import CsrMatrix, Matrix, product, take_rows, weighted_row_sum
+from maxmargin._input.sparse import CsrMatrix, Matrix, csr_of_dense, rows_between, weighted_row_sum
 from maxmargin.kernels._parameter import (
     KernelParams,
     check_samples,
     overflow_message,
     values_of_function,
 )
+from maxmargin.svm._weights import Weights, sparse_weights, weights_of
 
 # The parts of the core's model besides the kernel: its properties and the arguments it is made of.
 _PARTS = (
     *("type", "n_features", "support_vectors", "dual_coef", "rho", "n_support", "vote_order"),
     *("labels", "support", "equivalent", "sigmoids", "noise_scale", "density_marks"),
 )
+
+
+# Values of machines that stand in memory together (64 MB) where classes are what is asked for.
+_MOST_VALUES = 1 << 23
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -124,21 +130,18 @@ class TrainedMachine:
         return [self.core.expansion(machine) for machine in range(self.core.n_machines)]
 
     @cached_property
-    def weights(self) -> NDArray[np.float64]:
-        """w of every machine, shape (n_machines, n_features), read-only."""
-        vectors = self.support_vectors
-        weights = np.array(
-            [weighted_row_sum(take_rows(vectors, used), beta) for used, beta in self.expansions()]
-        )
-        weights.flags.writeable = False
-        return weights
+    def weights(self) -> Weights | None:
+        """Of a linear kernel, what predictions go by, where it costs less than support vectors."""
+        if self.kernel.type != "linear":
+            return None
+        return weights_of(self.support_vectors, self.core.dual_coef.size, self.expansions())
 
     def values(self, matrix: Matrix, n_threads: int) -> NDArray[np.float64]:
         """Return the value of every machine in LIBSVM's sign, shape (n_samples, n_machines)."""
         kernel = self.kernel
         check_samples(kernel, matrix)
-        if kernel.type == "linear":
-            values = product(matrix, np.ascontiguousarray(self.weights.T)) - self.core.rho
+        if self.weights is not None:
+            values = self.weights.products(matrix) - self.core.rho
         else:
             if kernel.type == "callable":
                 assert kernel.function is not None
@@ -147,6 +150,35 @@ class TrainedMachine:
         if not np.isfinite(values).all():
             raise ValueError(overflow_message(kernel, "a decision value is not finite"))
         return values
+
+    def coef(self) -> Any:
+        """Return w of every machine in scikit-learn's sign, read-only; sparse as the samples."""
+        vectors, expansions = self.support_vectors, self.expansions()
+        if self.is_binary:
+            expansions = [(used, -beta) for used, beta in expansions]
+        if isinstance(vectors, CsrMatrix):
+            return sparse_weights(vectors, expansions)
+        weights = np.array([weighted_row_sum(vectors[used], beta) for used, beta in expansions])
+        weights.flags.writeable = False
+        return weights
+
+    def by_blocks(
+        self, matrix: Matrix, n_threads: int, use: Callable[[NDArray[np.float64]], NDArray[Any]]
+    ) -> NDArray[Any]:
+        """Return use(values) of all samples, which gives a row for each.
+
+        The values of many machines for many samples never stand in memory together.
+        """
+        n_rows, step = matrix.shape[0], max(1, _MOST_VALUES // self.core.n_machines)
+        if n_rows <= step:
+            return use(self.values(matrix, n_threads))
+        first = use(self.values(rows_between(matrix, 0, step), n_threads))
+        result = np.empty((n_rows, *first.shape[1:]), first.dtype)
+        result[:step] = first
+        for begin in range(step, n_rows, step):
+            block = rows_between(matrix, begin, begin + step)
+            result[begin : begin + step] = use(self.values(block, n_threads))
+        return result
 
     def changed(self, n_features: int | None = None, **parts: Any) -> TrainedMachine:
         """Return the same with other parts of the core's model."""
@@ -177,6 +209,8 @@ class TrainedMachine:
     def widened(self, n_features: int) -> TrainedMachine:
         """Return the same for samples of more features, in which the support vectors are zero."""
         vectors = self.support_vectors
+        if n_features > 2 * vectors.shape[1] and not isinstance(vectors, CsrMatrix):
+            vectors = csr_of_dense(vectors)
         if isinstance(vectors, CsrMatrix):
             vectors = vectors._replace(n_cols=n_features)
         else:

@@ -63,8 +63,7 @@ class Probabilistic(_Mixin):
         return lambda X: np.log(self._predict_proba(X))
 
     def _predict_proba(self, X: Any) -> NDArray[np.float64]:
-        model, values = self._machine_values(X)
-        return _calibrated(model).core.probabilities(values)
+        return self._by_blocks(X, _probabilities)
 
     def _check_probability(self) -> None:
         is_calibrated = self.__sklearn_is_fitted__() and fitted_model(self).core.is_calibrated
@@ -99,6 +98,10 @@ def _calibrated(model: TrainedMachine) -> TrainedMachine:
             "predict_proba is not available when fitted with probability=False"
         )
     return model
+
+
+def _probabilities(model: TrainedMachine, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    return _calibrated(model).core.probabilities(values)
 
 
 def held_out_values(

@@ -11,12 +11,14 @@ from maxmargin import _core, _input
 from maxmargin._estimator.base import Classifier
 from maxmargin._estimator.folds import check_folds
 from maxmargin._estimator.texts import FIT, PAIRWISE, PREDICT, documented, documented_method
+from maxmargin._estimator.time_left import TimeLeft
 from maxmargin._input import Callback, ClassWeight, Gamma
 from maxmargin._input.sparse import Matrix
 from maxmargin.kernels._parameter import Kernel
 from maxmargin.svm import _probability
-from maxmargin.svm._fit import Solution, TimeLeft, Training
+from maxmargin.svm._fit import Solution, Training
 from maxmargin.svm._machine import KernelMachine, model_of
+from maxmargin.svm._model import TrainedMachine
 
 __all__ = ["SVC", "NuSVC"]
 
@@ -63,7 +65,7 @@ class PairwiseClassifier(_probability.Calibrated, KernelMachine, Classifier):
             check_folds(codes, upper, classes, _probability.N_FOLDS, "probability=True")
         samples, training = self._prepare(matrix, training, upper, weight)
         n_fits = 1 + (_probability.N_FOLDS if self._calibrates else 0)
-        time_left = TimeLeft(training.settings["time_limit"], n_fits)
+        time_left = TimeLeft(training.settings["time_limit"], n_fits, training.begun)
 
         def train(
             samples: Matrix, rows: slice | NDArray[np.int64], callback: Callback | None
@@ -123,7 +125,10 @@ class PairwiseClassifier(_probability.Calibrated, KernelMachine, Classifier):
 
         Raises what `decision_function` raises.
         """
-        model, values = self._machine_values(X)
+        return self._by_blocks(X, self._winners)
+
+    def _winners(self, model: TrainedMachine, values: NDArray[np.float64]) -> NDArray[Any]:
+        """Return the classes that the values of the machines stand for."""
         self._check_decision_options()
         by_scores = self.break_ties and not model.is_binary
         scores = model.core.class_scores(values) if by_scores else None
@@ -142,7 +147,9 @@ class PairwiseClassifier(_probability.Calibrated, KernelMachine, Classifier):
             (n_samples, n_classes) for 'ovr' and (n_samples, n_classes * (n_classes - 1) / 2) for
             'ovo'; see `decision_function_shape`.
         """
-        model, values = self._machine_values(X)
+        return self._by_blocks(X, self._scores)
+
+    def _scores(self, model: TrainedMachine, values: NDArray[np.float64]) -> NDArray[np.float64]:
         self._check_decision_options()
         if model.is_binary:
             return -values[:, 0]

@@ -21,6 +21,8 @@ constexpr double kHeadShare = 0.05;
 constexpr std::int32_t kLeastHead = 1024;
 constexpr std::int32_t kMostHead = 1 << 14;
 
+constexpr index_t kRowsPerPoll = 64;
+
 } // namespace
 
 // A counting sort: counts are at most the number of samples, and small for most features.
@@ -35,14 +37,14 @@ std::vector<index_t> by_falling_count(std::span<const index_t> count) {
   return order;
 }
 
-FeatureOrder::FeatureOrder(const MatrixView& X, std::vector<index_t> wide)
+FeatureOrder::FeatureOrder(const MatrixView& X, Control& control, std::vector<index_t> wide)
     : wide_(std::move(wide)) {
   if (n_cols(X) <= kMostDirectLines) {
     n_features_ = n_head_ = static_cast<std::int32_t>(n_cols(X));
     return;
   }
   keeps_order_ = false;
-  const std::vector<index_t> count = count_features(X);
+  const std::vector<index_t> count = count_features(X, control);
   require(features_.size() < std::numeric_limits<std::int32_t>::max(),
           "sparse X may have at most 2147483646 features that are not zero throughout");
   n_features_ = static_cast<std::int32_t>(features_.size());
@@ -61,14 +63,16 @@ FeatureOrder::FeatureOrder(const MatrixView& X, std::vector<index_t> wide)
 }
 
 // Finds the features that a sample has; returns how many have each.
-std::vector<index_t> FeatureOrder::count_features(const MatrixView& X) {
+std::vector<index_t> FeatureOrder::count_features(const MatrixView& X, Control& control) {
   const auto for_each_entry = [&](const auto& visit) {
     std::visit(
         [&](const auto& view) {
-          for (index_t i = 0; i < view.rows; ++i)
+          for (index_t i = 0; i < view.rows; ++i) {
+            if (i % kRowsPerPoll == kRowsPerPoll - 1) control.poll();
             for_each_feature<double>(view, i, Scaling{}, [&](index_t k, double x) {
               if (x != 0.0) visit(k);
             });
+          }
         },
         X);
   };

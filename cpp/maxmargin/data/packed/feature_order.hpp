@@ -1,5 +1,6 @@
 #pragma once
 
+#include "maxmargin/base/control.hpp"
 #include "maxmargin/data/views.hpp"
 
 #include <algorithm>
@@ -20,7 +21,7 @@ class FeatureOrder {
  public:
   FeatureOrder() = default;
   // The wide features ascend.
-  explicit FeatureOrder(const MatrixView& X, std::vector<index_t> wide = {});
+  FeatureOrder(const MatrixView& X, Control& control, std::vector<index_t> wide = {});
 
   // A feature that no sample has gets the number n_features().
   std::int32_t operator()(index_t feature) const {
@@ -44,7 +45,7 @@ class FeatureOrder {
  private:
   static constexpr index_t kMostCounted = index_t{1} << 22;
 
-  std::vector<index_t> count_features(const MatrixView& X);
+  std::vector<index_t> count_features(const MatrixView& X, Control& control);
 
   bool keeps_order_ = true;
   std::int32_t n_features_ = 0;

@@ -11,6 +11,7 @@ namespace {
 
 constexpr index_t kMostFeatures = 4096; // whose table fits the second-level cache
 constexpr index_t kGrain = 256;         // rows that a thread reads at the least
+constexpr std::size_t kRowsPerPoll = 256;
 
 template <class View, class Use> void each_nonzero(const View& X, index_t i, const Use& use) {
   for_each_feature<double>(X, i, Scaling{}, [&](index_t k, double x) {
@@ -37,7 +38,7 @@ template <class View> bool is_set(const View& X, index_t i, double value) {
 
 } // namespace
 
-double FeatureSets::common_value(const MatrixView& X, int threads) {
+double FeatureSets::common_value(const MatrixView& X, int threads, Control& control) {
   if (n_cols(X) > kMostFeatures) return 0.0;
   return std::visit(
       [&](const auto& view) {
@@ -50,20 +51,22 @@ double FeatureSets::common_value(const MatrixView& X, int threads) {
         look(0, std::min(kGrain, view.rows), 0); // most other data show here
         if (!are_sets) return 0.0;
         parallel_ranges(view.rows, kGrain,
-                        thread_count_for(threads, static_cast<double>(n_stored(view))), look);
+                        thread_count_for(threads, static_cast<double>(n_stored(view))), control,
+                        look);
         return are_sets ? value : 0.0;
       },
       X);
 }
 
-FeatureSets::FeatureSets(const MatrixView& X, std::span<const index_t> rows, int threads)
+FeatureSets::FeatureSets(const MatrixView& X, std::span<const index_t> rows, int threads,
+                         Control& control)
     : n_features_(n_cols(X)) {
   const auto n = static_cast<index_t>(rows.size());
   threads = thread_count_for(threads, static_cast<double>(n_stored(X)));
   std::vector<FeatureSets> parts(static_cast<std::size_t>(threads), FeatureSets(n_features_));
   parallel_for(threads, threads, [&](index_t p, int) {
     const index_t begin = p * n / threads, end = (p + 1) * n / threads;
-    parts[p].append(X, rows.subspan(begin, end - begin));
+    parts[p].append(X, rows.subspan(begin, end - begin), control);
   });
   for (const FeatureSets& part : parts) {
     const auto offset = static_cast<std::int64_t>(features_.size());
@@ -72,11 +75,12 @@ FeatureSets::FeatureSets(const MatrixView& X, std::span<const index_t> rows, int
   }
 }
 
-void FeatureSets::append(const MatrixView& X, std::span<const index_t> rows) {
+void FeatureSets::append(const MatrixView& X, std::span<const index_t> rows, Control& control) {
   std::visit(
       [&](const auto& view) {
-        for (const index_t i : rows) {
-          each_nonzero(view, i, [&](index_t k, double) {
+        for (std::size_t r = 0; r < rows.size(); ++r) {
+          if (r % kRowsPerPoll == kRowsPerPoll - 1) control.poll();
+          each_nonzero(view, rows[r], [&](index_t k, double) {
             features_.push_back(static_cast<std::uint16_t>(k));
           });
           begin_.push_back(static_cast<std::int64_t>(features_.size()));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "maxmargin/base/aligned_buffer.hpp"
+#include "maxmargin/base/control.hpp"
 #include "maxmargin/data/views.hpp"
 #include "maxmargin/simd/kernel_table.hpp"
 
@@ -14,11 +15,11 @@ namespace maxmargin {
 // one-hot codes), as the sets of the features that they have.
 class FeatureSets {
  public:
-  FeatureSets(const MatrixView& X, std::span<const index_t> rows, int threads);
+  FeatureSets(const MatrixView& X, std::span<const index_t> rows, int threads, Control& control);
 
   // The number that every non-zero of X is, if it is one and X is within the bounds of a SetBlock
   // and of a SetTable; else 0.
-  static double common_value(const MatrixView& X, int threads);
+  static double common_value(const MatrixView& X, int threads, Control& control);
 
   index_t n_features() const { return n_features_; }
   index_t size(index_t i) const { return begin_[i + 1] - begin_[i]; }
@@ -36,7 +37,7 @@ class FeatureSets {
 
  private:
   explicit FeatureSets(index_t n_features) : n_features_(n_features) {}
-  void append(const MatrixView& X, std::span<const index_t> rows);
+  void append(const MatrixView& X, std::span<const index_t> rows, Control& control);
 
   index_t n_features_;
   std::vector<std::uint16_t> features_;

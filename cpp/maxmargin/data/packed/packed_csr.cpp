@@ -9,6 +9,7 @@ namespace maxmargin {
 namespace {
 
 constexpr double kWorkOfElement = 4.0; // multiplications that packing one takes as long as
+constexpr std::size_t kRowsPerPoll = 64;
 
 // Calls visit(x, z) with the numbers of two rows, of which one may be 0, at every feature of either.
 template <Real T, class Visit>
@@ -30,19 +31,20 @@ void meet_rows(const SparseRows<T>& a, index_t i, const SparseRows<T>& b, index_
 template <Real T>
 PackedCsr<T>::PackedCsr(const MatrixView& X, std::span<const index_t> rows, const Scaling& scaling,
                         simd::Pairing pairing, const FeatureOrder& order,
-                        const simd::RealTable<T>& table, int threads)
+                        const simd::RealTable<T>& table, int threads, Control& control)
     : pairing_(pairing), n_head_(order.n_head()) {
   const auto n = static_cast<index_t>(rows.size());
   const double share = static_cast<double>(n) / std::max(1.0, static_cast<double>(n_rows(X)));
   threads = thread_count_for(threads, kWorkOfElement * share * static_cast<double>(n_stored(X)));
   if (threads == 1) {
-    append(X, rows, scaling, order, table);
+    append(X, rows, scaling, order, table, control);
     return;
   }
   std::vector<PackedCsr> parts(static_cast<std::size_t>(threads));
   parallel_for(threads, threads, [&](index_t p, int) {
     const index_t begin = p * n / threads, end = (p + 1) * n / threads;
-    parts[p] = PackedCsr(X, rows.subspan(begin, end - begin), scaling, pairing, order, table, 1);
+    parts[p] =
+        PackedCsr(X, rows.subspan(begin, end - begin), scaling, pairing, order, table, 1, control);
   });
   for (PackedCsr& part : parts) append(std::exchange(part, {}));
 }
@@ -50,11 +52,12 @@ PackedCsr<T>::PackedCsr(const MatrixView& X, std::span<const index_t> rows, cons
 template <Real T>
 void PackedCsr<T>::append(const MatrixView& X, std::span<const index_t> rows,
                           const Scaling& scaling, const FeatureOrder& order,
-                          const simd::RealTable<T>& table) {
+                          const simd::RealTable<T>& table, Control& control) {
   half_norms_.reserve(rows.size());
   std::visit(
       [&](const auto& view) {
         for (std::size_t r = 0; r < rows.size(); ++r) {
+          if (r % kRowsPerPoll == kRowsPerPoll - 1) control.poll();
           for_each_feature<T>(view, rows[r], scaling, [&](index_t k, T x) {
             if (x == T(0)) return;
             if (const std::int32_t w = order.wide(k); w >= 0) return wide_.push_back(w, x);

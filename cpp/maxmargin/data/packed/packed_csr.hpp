@@ -51,7 +51,7 @@ template <Real T> class PackedCsr {
   PackedCsr() = default;
   PackedCsr(const MatrixView& X, std::span<const index_t> rows, const Scaling& scaling,
             simd::Pairing pairing, const FeatureOrder& order, const simd::RealTable<T>& table,
-            int threads);
+            int threads, Control& control);
 
   index_t rows() const { return static_cast<index_t>(half_norms_.size()); }
   index_t n_head() const { return n_head_; } // features
@@ -71,7 +71,7 @@ template <Real T> class PackedCsr {
 
  private:
   void append(const MatrixView& X, std::span<const index_t> rows, const Scaling& scaling,
-              const FeatureOrder& order, const simd::RealTable<T>& table);
+              const FeatureOrder& order, const simd::RealTable<T>& table, Control& control);
   void append(const PackedCsr& further);
 
   simd::Pairing pairing_ = simd::Pairing::multiply;

@@ -8,7 +8,7 @@ namespace maxmargin {
 namespace {
 
 constexpr index_t kRowsJudged = 256;
-constexpr index_t kGrain = 256; // rows that a thread reads at the least
+constexpr index_t kGrain = 64; // rows that a thread reads at the least
 
 template <Real T> index_t count_of_row(const DenseView<T>& X, index_t i) {
   return X.cols - std::count(X.row(i), X.row(i) + X.cols, T(0));
@@ -24,18 +24,18 @@ template <Real T> bool is_mostly_zero(const DenseView<T>& X) {
 }
 
 template <Real T>
-SparseCopy<T>::SparseCopy(const DenseView<T>& X, int threads)
+SparseCopy<T>::SparseCopy(const DenseView<T>& X, int threads, Control& control)
     : rows_(X.rows), cols_(X.cols), begins_(X.rows + 1) {
   const int team = thread_count_for(threads, static_cast<double>(n_stored(X)));
   begins_[0] = 0;
-  parallel_ranges(X.rows, kGrain, team, [&](index_t begin, index_t end, int) {
+  parallel_ranges(X.rows, kGrain, team, control, [&](index_t begin, index_t end, int) {
     for (index_t i = begin; i < end; ++i)
       begins_[i + 1] = static_cast<std::int32_t>(count_of_row(X, i));
   });
   for (index_t i = 0; i < X.rows; ++i) begins_[i + 1] += begins_[i];
   columns_ = AlignedBuffer<std::int32_t>(begins_[X.rows]);
   values_ = AlignedBuffer<T>(begins_[X.rows]);
-  parallel_ranges(X.rows, kGrain, team, [&](index_t begin, index_t end, int) {
+  parallel_ranges(X.rows, kGrain, team, control, [&](index_t begin, index_t end, int) {
     for (index_t i = begin; i < end; ++i) {
       index_t e = begins_[i];
       for (index_t j = 0; j < X.cols; ++j) {

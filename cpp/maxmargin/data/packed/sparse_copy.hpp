@@ -1,6 +1,7 @@
 #pragma once
 
 #include "maxmargin/base/aligned_buffer.hpp"
+#include "maxmargin/base/control.hpp"
 #include "maxmargin/data/views.hpp"
 
 #include <cstdint>
@@ -15,7 +16,7 @@ inline constexpr double kDensest = 0.25;
 template <Real T> class SparseCopy {
  public:
   // On so many threads; 0: all that may be used.
-  SparseCopy(const DenseView<T>& X, int threads);
+  SparseCopy(const DenseView<T>& X, int threads, Control& control);
 
   CsrView<T, std::int32_t> view() const {
     return {values_.data(), columns_.data(), begins_.data(), rows_, cols_};

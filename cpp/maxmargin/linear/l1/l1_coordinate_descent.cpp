@@ -30,12 +30,14 @@ class FeatureDescent {
     w_.assign(static_cast<std::size_t>(d) + 1, 0.0);
     shortfall_.assign(problem.y.size(), 1.0);
     for (index_t j = 0; j < d; ++j)
-      if (!columns.rows(j).empty()) features_.push_back(j);
+      if (columns.size(j) > 0) features_.push_back(j);
     if (bias_value_ != 0.0) features_.push_back(d);
     n_active_ = features_.size();
     greatest_.assign(w_.size(), 0.0);
-    for (const index_t j : features_)
+    for (const index_t j : features_) {
+      is_late(j);
       for_column(j, [&](std::size_t i, double x) { greatest_[j] += problem.C[i] * x * x; });
+    }
   }
 
   LinearSolution run() {
@@ -72,9 +74,7 @@ class FeatureDescent {
       for (std::size_t i = 0; i < shortfall_.size(); ++i) use(i, bias_value_);
       return;
     }
-    const auto rows = columns_.rows(j);
-    const auto values = columns_.values(j);
-    for (std::size_t e = 0; e < rows.size(); ++e) use(static_cast<std::size_t>(rows[e]), values[e]);
+    columns_.for_entries(j, [&](index_t i, double x) { use(static_cast<std::size_t>(i), x); });
   }
 
   Slope slope(index_t j) const {
@@ -179,6 +179,7 @@ class FeatureDescent {
     n_active_ = features_.size();
     for (std::size_t t = 0; t < n_active_;) {
       const index_t j = features_[t];
+      is_late(j);
       double sum = 0.0;
       for_column(j, [&](std::size_t i, double x) { sum += beta_[i] * x; });
       const bool is_penalised = penalty(j) > 0.0;
@@ -224,14 +225,14 @@ class FeatureDescent {
     for (const index_t j : features_) {
       const double w = w_[j];
       if (w == 0.0) continue;
+      is_late(j);
       for_column(j, [&](std::size_t i, double x) { shortfall_[i] -= w * problem_.y[i] * x; });
     }
   }
 
-  // Called for every column read.
+  // Called for every column read, which lets the caller end it.
   bool is_late(index_t j) {
-    const std::size_t n_elements = is_bias(j) ? shortfall_.size() : columns_.rows(j).size();
-    return time_.is_up_after(static_cast<index_t>(n_elements), [&] {
+    return time_.is_up_after(is_bias(j) ? std::ssize(shortfall_) : columns_.size(j), [&] {
       return Progress{.n_iter = n_iter_,
                       .relative_gap = (primal_ + dual_) / primal_,
                       .dual_objective = dual_,

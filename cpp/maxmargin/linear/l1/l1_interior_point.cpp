@@ -54,15 +54,12 @@ class L1InteriorPoint {
     n_ = std::ssize(inverse_curvature_);
     values_.assign(static_cast<std::size_t>((n_features_ + 1) * n_), 0.0);
     double largest = 0.0;
-    for (index_t j = 0; j < n_features_; ++j) {
-      const auto rows = columns.rows(j);
-      for (std::size_t e = 0; e < rows.size(); ++e) {
-        if (place[rows[e]] < 0) continue;
-        const double value = columns.values(j)[e];
-        values_[j * n_ + place[rows[e]]] = problem.y[rows[e]] * value;
-        largest = std::max(largest, std::abs(value));
-      }
-    }
+    for (index_t j = 0; j < n_features_; ++j)
+      columns.for_entries(j, [&](index_t i, double x) {
+        if (place[i] < 0) return;
+        values_[j * n_ + place[i]] = problem.y[i] * x;
+        largest = std::max(largest, std::abs(x));
+      });
     const double bias = std::isinf(problem.intercept_scaling) ? kFreeBias * std::max(largest, 1.0)
                                                               : problem.intercept_scaling;
     for (std::size_t i = 0; i < place.size(); ++i)

@@ -59,12 +59,10 @@ class WorkingSet {
   double measure(std::span<const double> beta) {
     double most = 0.0;
     for (index_t j = 0; j < columns_.n_features(); ++j) {
-      const auto rows = columns_.rows(j);
-      const auto values = columns_.values(j);
       double sum = 0.0;
-      for (std::size_t e = 0; e < rows.size(); ++e) sum += beta[rows[e]] * values[e];
+      columns_.for_entries(j, [&](index_t i, double x) { sum += beta[i] * x; });
       most = std::max(most, steepness_[j] = std::abs(sum));
-      time_.is_up_after(static_cast<index_t>(rows.size()), [] { return Progress{}; });
+      time_.is_up_after(columns_.size(j), [] { return Progress{}; });
     }
     return most;
   }
@@ -74,7 +72,7 @@ class WorkingSet {
   bool grow(std::span<const double> w) {
     std::vector<index_t> order;
     for (index_t j = 0; j < columns_.n_features(); ++j)
-      if (!columns_.rows(j).empty()) order.push_back(j);
+      if (columns_.size(j) > 0) order.push_back(j);
     const auto must = [&](index_t j) { return w[j] != 0.0 || std::ranges::binary_search(set_, j); };
     std::ranges::stable_sort(order, [&](index_t i, index_t j) {
       return std::pair(!must(i), -steepness_[i]) < std::pair(!must(j), -steepness_[j]);
@@ -92,11 +90,8 @@ class WorkingSet {
   LinearSolution solve_on_set() {
     const index_t n = std::ssize(problem_.y), size = std::ssize(set_);
     std::vector<double> samples(static_cast<std::size_t>(n * size), 0.0);
-    for (index_t k = 0; k < size; ++k) {
-      const auto rows = columns_.rows(set_[k]);
-      const auto values = columns_.values(set_[k]);
-      for (std::size_t e = 0; e < rows.size(); ++e) samples[rows[e] * size + k] = values[e];
-    }
+    for (index_t k = 0; k < size; ++k)
+      columns_.for_entries(set_[k], [&](index_t i, double x) { samples[i * size + k] = x; });
     const MatrixView view = DenseView<double>{samples.data(), n, size};
     LinearOptions options = options_;
     options.tol = kShareOfTol * options_.tol;

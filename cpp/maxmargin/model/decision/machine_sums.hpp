@@ -13,13 +13,15 @@ namespace maxmargin {
 // The order of the support vectors in panels: every class begins on a line. Of those of a class
 // that are equal, the first stands for all.
 struct ClassColumns {
-  ClassColumns(const MatrixView& support_vectors, std::span<const std::int64_t> n_support);
+  ClassColumns(const MatrixView& support_vectors, std::span<const std::int64_t> n_support,
+               Control& control);
 
   index_t size() const { return static_cast<index_t>(row.size()); }
 
-  std::vector<index_t> row;    // of the support vectors, by column
-  std::vector<index_t> column; // by row
-  std::vector<index_t> begin;  // first column of every class, then the end
+  std::vector<index_t> row;       // of the support vectors, by column
+  std::vector<index_t> column;    // by row
+  std::vector<index_t> begin;     // first column of every class, then the end
+  std::vector<index_t> begin_row; // likewise, the first row
 };
 
 // A machine adds up one line of the coefficients over the support vectors of one class.
@@ -34,9 +36,9 @@ class MachineSums {
  public:
   using T = double;
 
-  // `coef` has the lines of the coefficients, one for every column, zero in the padding.
+  // `dual_coef` has the lines of the coefficients, one for every support vector.
   MachineSums(const ClassColumns& columns, std::span<const MachinePart> parts, index_t n_machines,
-              AlignedBuffer<T> coef, const simd::RealTable<T>& table);
+              std::span<const double> dual_coef, const simd::RealTable<T>& table);
 
   struct Workspace {
     DenseQueries<T> queries;
@@ -53,15 +55,17 @@ class MachineSums {
   struct OfClass {
     index_t begin, end; // columns
     std::vector<MachinePart> parts;
-    PackedDense<T> coef; // a row for every part; empty where they are few
+    // A row of coefficients for every part, zero in the padding: as lines where they are few.
+    std::vector<T> lines;
+    PackedDense<T> coef;
+
+    index_t width() const { return end - begin; }
   };
   void add_block(const OfClass& c, std::span<const T* const> values, index_t from, index_t to,
                  double* out, Workspace& work) const;
 
   std::vector<OfClass> classes_;
   index_t n_machines_;
-  index_t n_columns_;
-  AlignedBuffer<T> coef_;
   const simd::RealTable<T>& table_;
 };
 

@@ -1,10 +1,9 @@
-#include "maxmargin/model/decision.hpp"
+#include "maxmargin/model/decision/decision.hpp"
 
-#include "maxmargin/base/aligned_buffer.hpp"
 #include "maxmargin/base/error.hpp"
 #include "maxmargin/base/parallel.hpp"
 #include "maxmargin/kernel/cross_kernel.hpp"
-#include "maxmargin/model/machine_sums.hpp"
+#include "maxmargin/model/decision/machine_sums.hpp"
 #include "maxmargin/model/pair_layout.hpp"
 #include "maxmargin/simd/dispatch.hpp"
 
@@ -32,12 +31,11 @@ class Decision::Impl {
  public:
   Impl(const MatrixView& support_vectors, std::span<const std::int64_t> n_support,
        const std::vector<MachinePart>& parts, std::span<const double> dual_coef,
-       std::span<const double> rho, const KernelParams& kernel)
-      : n_features_(n_cols(support_vectors)), columns_(support_vectors, n_support),
-        rho_(rho.begin(), rho.end()), sums_(columns_, parts, n_machines(),
-                                            coefficients(parts, dual_coef, n_rows(support_vectors)),
-                                            simd::real_table<T>(simd::active_table())),
-        kernel_(support_vectors, columns_.row, kernel) {}
+       std::span<const double> rho, const KernelParams& kernel, Control& control)
+      : n_features_(n_cols(support_vectors)), columns_(support_vectors, n_support, control),
+        rho_(rho.begin(), rho.end()),
+        sums_(columns_, parts, n_machines(), dual_coef, simd::real_table<T>(simd::active_table())),
+        kernel_(support_vectors, columns_.row, kernel, control) {}
 
   index_t n_machines() const { return static_cast<index_t>(rho_.size()); }
   index_t n_features() const { return n_features_; }
@@ -55,24 +53,6 @@ class Decision::Impl {
   }
 
  private:
-  // By line and column.
-  AlignedBuffer<T> coefficients(const std::vector<MachinePart>& parts,
-                                std::span<const double> dual_coef, index_t n_vectors) const {
-    index_t n_lines = 0, n_named_machines = 0;
-    for (const MachinePart& part : parts) {
-      n_lines = std::max(n_lines, part.line + 1);
-      n_named_machines = std::max(n_named_machines, part.machine + 1);
-    }
-    require(n_machines() == n_named_machines &&
-                static_cast<index_t>(dual_coef.size()) == n_lines * n_vectors,
-            "dual_coef and rho do not match the number of classes and support vectors");
-    AlignedBuffer<T> coef = AlignedBuffer<T>::zeros(n_lines * columns_.size());
-    for (index_t line = 0; line < n_lines; ++line)
-      for (index_t i = 0; i < n_vectors; ++i)
-        coef[line * columns_.size() + columns_.column[i]] += dual_coef[line * n_vectors + i];
-    return coef;
-  }
-
   index_t n_features_;
   ClassColumns columns_;
   std::vector<double> rho_;
@@ -82,22 +62,23 @@ class Decision::Impl {
 
 Decision::Decision(const MatrixView& support_vectors, std::span<const std::int64_t> n_support,
                    std::span<const double> dual_coef, std::span<const double> rho,
-                   const KernelParams& kernel)
+                   const KernelParams& kernel, Control& control)
     : impl_(std::make_unique<Impl>(support_vectors, n_support,
                                    one_vs_one_parts(static_cast<index_t>(n_support.size())),
-                                   dual_coef, rho, kernel)) {}
+                                   dual_coef, rho, kernel, control)) {}
 Decision::Decision(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Decision::Decision(Decision&&) noexcept = default;
 Decision::~Decision() = default;
 
 Decision Decision::dense_coefficients(const MatrixView& support_vectors,
                                       std::span<const double> dual_coef,
-                                      std::span<const double> rho, const KernelParams& kernel) {
+                                      std::span<const double> rho, const KernelParams& kernel,
+                                      Control& control) {
   const std::int64_t n_support[] = {n_rows(support_vectors)};
   std::vector<MachinePart> parts;
   for (index_t p = 0; p < static_cast<index_t>(rho.size()); ++p) parts.push_back({p, p, 0});
   return Decision(
-      std::make_unique<Impl>(support_vectors, n_support, parts, dual_coef, rho, kernel));
+      std::make_unique<Impl>(support_vectors, n_support, parts, dual_coef, rho, kernel, control));
 }
 
 index_t Decision::n_machines() const {

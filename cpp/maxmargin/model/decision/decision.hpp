@@ -19,11 +19,11 @@ class Decision {
   // are copied.
   Decision(const MatrixView& support_vectors, std::span<const std::int64_t> n_support,
            std::span<const double> dual_coef, std::span<const double> rho,
-           const KernelParams& kernel);
+           const KernelParams& kernel, Control& control);
   // Machines that each have a coefficient for every support vector: row p of dual_coef, rho[p].
   static Decision dense_coefficients(const MatrixView& support_vectors,
                                      std::span<const double> dual_coef, std::span<const double> rho,
-                                     const KernelParams& kernel);
+                                     const KernelParams& kernel, Control& control);
   Decision(Decision&&) noexcept;
   ~Decision();
 

@@ -1,4 +1,4 @@
-#include "maxmargin/model/machine_sums.hpp"
+#include "maxmargin/model/decision/machine_sums.hpp"
 
 #include "maxmargin/base/error.hpp"
 #include "maxmargin/data/equal_rows.hpp"
@@ -10,12 +10,12 @@ namespace maxmargin {
 namespace {
 
 // With fewer machines, as many products of vectors cost less than a tile.
-constexpr std::size_t kFewestInTiles = 4;
+constexpr index_t kFewestInTiles = 4;
 
 } // namespace
 
 ClassColumns::ClassColumns(const MatrixView& support_vectors,
-                           std::span<const std::int64_t> n_support) {
+                           std::span<const std::int64_t> n_support, Control& control) {
   require(std::accumulate(n_support.begin(), n_support.end(), index_t{0}) ==
               n_rows(support_vectors),
           "n_support does not add up to the number of support vectors");
@@ -23,10 +23,11 @@ ClassColumns::ClassColumns(const MatrixView& support_vectors,
   for (std::size_t c = 0; c < n_support.size(); ++c)
     class_of.resize(class_of.size() + static_cast<std::size_t>(n_support[c]),
                     static_cast<double>(c));
-  const std::vector<index_t> first = first_equal_rows(support_vectors, class_of, 1);
+  const std::vector<index_t> first = first_equal_rows(support_vectors, class_of, 1, control);
   column.reserve(first.size());
   for (const std::int64_t n : n_support) {
     begin.push_back(size());
+    begin_row.push_back(std::ssize(column));
     for (index_t k = 0; k < n; ++k) {
       const auto i = static_cast<index_t>(column.size());
       column.push_back(first[i] == i ? size() : column[first[i]]);
@@ -36,27 +37,38 @@ ClassColumns::ClassColumns(const MatrixView& support_vectors,
     while (size() % kLane<double> != 0) row.push_back(row.back());
   }
   begin.push_back(size());
+  begin_row.push_back(std::ssize(column));
 }
 
 MachineSums::MachineSums(const ClassColumns& columns, std::span<const MachinePart> parts,
-                         index_t n_machines, AlignedBuffer<T> coef, const simd::RealTable<T>& table)
-    : n_machines_(n_machines), n_columns_(columns.size()), coef_(std::move(coef)), table_(table) {
+                         index_t n_machines, std::span<const double> dual_coef,
+                         const simd::RealTable<T>& table)
+    : n_machines_(n_machines), table_(table) {
+  const index_t n_vectors = std::ssize(columns.column);
+  index_t n_lines = 0, n_named_machines = 0;
   for (std::size_t c = 0; c + 1 < columns.begin.size(); ++c)
-    classes_.push_back({columns.begin[c], columns.begin[c + 1], {}, {}});
-  for (const MachinePart& part : parts) classes_[part.of_class].parts.push_back(part);
-  for (OfClass& c : classes_) {
-    const index_t width = c.end - c.begin;
-    if (c.parts.size() < kFewestInTiles || width == 0) continue;
-    std::vector<T> lines;
-    for (const MachinePart& part : c.parts) {
-      const T* line = coef_.data() + part.line * n_columns_;
-      lines.insert(lines.end(), line + c.begin, line + c.end);
-    }
-    const index_t n_lines = static_cast<index_t>(c.parts.size());
+    classes_.push_back({columns.begin[c], columns.begin[c + 1], {}, {}, {}});
+  for (const MachinePart& part : parts) {
+    n_lines = std::max(n_lines, part.line + 1);
+    n_named_machines = std::max(n_named_machines, part.machine + 1);
+    classes_[part.of_class].parts.push_back(part);
+  }
+  require(n_machines == n_named_machines && std::ssize(dual_coef) == n_lines * n_vectors,
+          "dual_coef and rho do not match the number of classes and support vectors");
+  for (std::size_t k = 0; k < classes_.size(); ++k) {
+    OfClass& c = classes_[k];
+    const index_t n_parts = std::ssize(c.parts);
+    c.lines.assign(static_cast<std::size_t>(n_parts * c.width()), 0.0);
+    for (index_t p = 0; p < n_parts; ++p)
+      for (index_t i = columns.begin_row[k]; i < columns.begin_row[k + 1]; ++i)
+        c.lines[p * c.width() + columns.column[i] - c.begin] +=
+            dual_coef[c.parts[p].line * n_vectors + i];
+    if (n_parts < kFewestInTiles || c.width() == 0) continue;
     std::vector<index_t> order(c.parts.size());
     std::iota(order.begin(), order.end(), 0);
-    c.coef = PackedDense<T>(DenseView<T>{lines.data(), n_lines, width}, order, {},
+    c.coef = PackedDense<T>(DenseView<T>{c.lines.data(), n_parts, c.width()}, order, {},
                             simd::Pairing::multiply, table, 1);
+    c.lines = {};
   }
 }
 
@@ -72,9 +84,10 @@ void MachineSums::add(std::span<const T* const> values, index_t begin, index_t e
       continue;
     }
     for (std::size_t r = 0; r < values.size(); ++r)
-      for (const MachinePart& part : c.parts)
-        out[static_cast<index_t>(r) * n_machines_ + part.machine] +=
-            table_.dot(of_class[r], coef_.data() + part.line * n_columns_ + from, to - from);
+      for (std::size_t p = 0; p < c.parts.size(); ++p)
+        out[static_cast<index_t>(r) * n_machines_ + c.parts[p].machine] += table_.dot(
+            of_class[r], c.lines.data() + static_cast<index_t>(p) * c.width() + from - c.begin,
+            to - from);
   }
 }
 
