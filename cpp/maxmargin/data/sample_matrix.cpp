@@ -43,14 +43,20 @@ CsrSamples<T, I> selected(const CsrView<T, I>& X, std::span<const index_t> rows)
   return samples;
 }
 
-template <Real T> void check_structure(const DenseSamples<T>&) {}
+template <Real T> std::span<const T> row_values(const DenseView<T>& X, index_t i) {
+  return {X.row(i), static_cast<std::size_t>(X.cols)};
+}
+template <Real T, class I> std::span<const T> row_values(const CsrView<T, I>& X, index_t i) {
+  return X.row_values(i);
+}
 
-template <Real T, class I> void check_structure(const CsrSamples<T, I>& X) {
-  require(X.indptr.front() == 0 && std::ranges::is_sorted(X.indptr) &&
-              static_cast<std::size_t>(X.indptr.back()) == X.values.size(),
-          "indptr must ascend from 0 to the number of entries");
-  for (index_t i = 0; i < X.rows(); ++i) {
-    const auto indices = X.view().row_indices(i);
+template <Real T> void check_structure(const DenseView<T>&) {}
+
+template <Real T, class I> void check_structure(const CsrView<T, I>& X) {
+  require(X.indptr[0] == 0 && std::is_sorted(X.indptr, X.indptr + X.rows + 1),
+          "indptr must ascend from 0");
+  for (index_t i = 0; i < X.rows; ++i) {
+    const auto indices = X.row_indices(i);
     require(indices.empty() || (indices.front() >= 0 && indices.back() < X.cols),
             "column indices must be below the number of columns");
     require(std::ranges::is_sorted(indices, std::ranges::less_equal()),
@@ -68,14 +74,16 @@ SampleMatrix rows_of(const MatrixView& X, std::span<const index_t> rows) {
   return std::visit([&](const auto& view) { return SampleMatrix(selected(view, rows)); }, X);
 }
 
-void check_samples(const SampleMatrix& samples) {
+void check_samples(const MatrixView& X) {
   std::visit(
-      [](const auto& own) {
-        check_structure(own);
-        require(std::ranges::all_of(own.values, [](auto value) { return std::isfinite(value); }),
-                "a value of the samples is not finite");
+      [](const auto& view) {
+        check_structure(view);
+        for (index_t i = 0; i < view.rows; ++i)
+          require(std::ranges::all_of(row_values(view, i),
+                                      [](auto value) { return std::isfinite(value); }),
+                  "a value of row " + std::to_string(i) + " of the samples is not finite");
       },
-      samples);
+      X);
 }
 
 } // namespace maxmargin

@@ -47,6 +47,6 @@ SampleMatrix copy_of(const MatrixView& X);
 SampleMatrix rows_of(const MatrixView& X, std::span<const index_t> rows);
 
 // Throws InvalidArgument unless the numbers are finite and sparse rows are canonical.
-void check_samples(const SampleMatrix& samples);
+void check_samples(const MatrixView& X);
 
 } // namespace maxmargin

@@ -53,8 +53,8 @@ void check_classes(const KernelModelParts& parts) {
 }
 
 void check_support_vectors(const KernelModelParts& parts) {
-  check_samples(parts.support_vectors);
   const MatrixView vectors = view_of(parts.support_vectors);
+  check_samples(vectors);
   require(parts.support.empty() || std::ssize(parts.support) == n_rows(vectors),
           "support must have an element for every support vector");
   std::vector<index_t> rows = parts.support;

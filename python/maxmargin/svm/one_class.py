@@ -45,12 +45,12 @@ class OneClassSVM(_probability.Probabilistic, KernelMachine):
         In (0, 1].
     probability : bool
         Whether to find marks for probabilities; then there are `predict_proba`, whose columns are
-        the probabilities of inside and outside, and `predict_log_proba`. As in LIBSVM [2]_, the
-        training samples on either side are divided by their decision values into five bins of
-        equal counts; the probability of inside is the share of the ten middles of bins at or below
-        the decision value, within [0.001, 0.999]. Samples on the edge, within the KKT violation,
-        count as inside. Where fewer than five samples are outside, or
-        inside, `fit` warns and there are no probabilities.
+        the probabilities of inside and outside, and `predict_log_proba`. The training
+        samples on either side are divided by their decision values into five bins of equal counts
+        (LIBSVM's rule [2]_); the probability of inside is the share of the ten middles of bins at
+        or below the decision value, within [0.001, 0.999]. Samples on the edge, within the KKT
+        violation, count as inside. Where fewer than five samples are outside, or inside, `fit`
+        warns and there are no probabilities.
 
     Attributes
     ----------

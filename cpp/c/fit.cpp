@@ -1,0 +1,310 @@
+#include "c/handles.hpp"
+#include "maxmargin/online/online_fit.hpp"
+#include "maxmargin/svm/linear/linear_training.hpp"
+#include "maxmargin/svm/one_vs_one.hpp"
+#include "maxmargin/svm/single_machine.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <numeric>
+#include <optional>
+
+namespace maxmargin::c {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+std::string text_of(double number) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.17g", number);
+  return text;
+}
+
+// Options with their defaults, each checked where it is asked for.
+class Reader {
+ public:
+  explicit Reader(const mm_options& options) : options_(options) {}
+
+  double real(const char* name, double otherwise, double least, double most,
+              bool may_be_least = true) const {
+    const auto found = options_.numbers.find(name);
+    const double value = found == options_.numbers.end() ? otherwise : found->second;
+    require((may_be_least ? value >= least : value > least) && value <= most,
+            std::string(name) + " must be " + (may_be_least ? "at least " : "above ") +
+                text_of(least) + (most < kInfinity ? ", and at most " + text_of(most) : "") +
+                ", got " + text_of(value));
+    return value;
+  }
+  double positive(const char* name, double otherwise) const {
+    return real(name, otherwise, 0.0, std::numeric_limits<double>::max(), false);
+  }
+  index_t integer(const char* name, double otherwise, double least, double most = 0x1p53) const {
+    const double value = real(name, otherwise, least, most);
+    require(value == std::trunc(value),
+            std::string(name) + " must be an integer, got " + text_of(value));
+    return static_cast<index_t>(value);
+  }
+  bool flag(const char* name, bool otherwise) const {
+    return integer(name, otherwise ? 1.0 : 0.0, 0.0, 1.0) == 1;
+  }
+  int threads() const { return static_cast<int>(integer("n_jobs", 0.0, 0.0, 4096.0)); }
+  double time_limit() const { return real("time_limit", kInfinity, 0.0, kInfinity, false); }
+
+  // The place of the text among the choices.
+  std::size_t choice(const char* name, std::span<const std::string_view> choices,
+                     std::string_view otherwise) const {
+    const auto found = options_.texts.find(name);
+    const std::string_view value = found == options_.texts.end() ? otherwise : found->second;
+    const auto at = std::ranges::find(choices, value);
+    std::string all;
+    for (const std::string_view each : choices)
+      all += (all.empty() ? "" : ", ") + std::string(each);
+    require(at != choices.end(),
+            std::string(name) + " must be one of " + all + ", got '" + std::string(value) + "'");
+    return static_cast<std::size_t>(at - choices.begin());
+  }
+
+ private:
+  const mm_options& options_;
+};
+
+KernelParams kernel_of(const Reader& options, index_t n_features) {
+  std::vector<std::string_view> names;
+  std::vector<KernelType> types;
+  for (std::size_t k = 0; k < kKernelNames.size(); ++k) {
+    const auto type = static_cast<KernelType>(k);
+    if (type == KernelType::composed || type == KernelType::constant ||
+        type == KernelType::power_sum)
+      continue;
+    names.push_back(kKernelNames[k].name);
+    types.push_back(type);
+  }
+  KernelParams kernel;
+  kernel.type = types[options.choice("kernel", names, "rbf")];
+  kernel.gamma = options.positive("gamma", 1.0 / static_cast<double>(n_features));
+  kernel.coef0 = options.real("coef0", 0.0, -std::numeric_limits<double>::max(),
+                              std::numeric_limits<double>::max());
+  kernel.degree = static_cast<int>(options.integer("degree", 3.0, 0.0, 1e4));
+  return kernel;
+}
+
+TrainingOptions training_of(const Reader& options) {
+  TrainingOptions training;
+  training.solver.tol = options.positive("tol", 1e-3);
+  training.solver.max_iter = options.integer("max_iter", -1.0, -1.0);
+  training.solver.shrinking = options.flag("shrinking", true);
+  training.solver.time_limit = options.time_limit();
+  training.cache_bytes = static_cast<std::size_t>(
+      options.real("cache_size", 200.0, 0.0, 0x1p43, false) * static_cast<double>(1 << 20));
+  training.threads = options.threads();
+  return training;
+}
+
+// Labels as numbers of classes.
+struct Classes {
+  Classes(std::span<const double> y, std::span<const double> weight) : labels(y.begin(), y.end()) {
+    std::ranges::sort(labels);
+    labels.erase(std::ranges::unique(labels).begin(), labels.end());
+    require(labels.size() >= 2,
+            "y must hold at least two classes, got " + std::to_string(labels.size()));
+    std::vector<double> total(labels.size(), 0.0);
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      codes.push_back(std::ranges::lower_bound(labels, y[i]) - labels.begin());
+      total[static_cast<std::size_t>(codes.back())] += weight[i];
+    }
+    for (std::size_t c = 0; c < labels.size(); ++c)
+      require(total[c] > 0.0,
+              "weight must leave every class a row, class " + text_of(labels[c]) + " has none");
+  }
+
+  std::vector<double> labels;
+  std::vector<std::int64_t> codes;
+};
+
+std::vector<double> weights_by_class(const mm_options& options, std::size_t n_classes) {
+  if (options.class_weight.empty()) return std::vector<double>(n_classes, 1.0);
+  require(options.class_weight.size() == n_classes,
+          "class_weight must have an element for each of the " + std::to_string(n_classes) +
+              " classes, got " + std::to_string(options.class_weight.size()));
+  return options.class_weight;
+}
+
+mm_model::Proof proof_of(const Certificate& certificate) {
+  return {{"primal_objective", certificate.primal_objective},
+          {"dual_objective", -certificate.dual_objective},
+          {"duality_gap", certificate.primal_objective + certificate.dual_objective},
+          {"kkt_violation", certificate.kkt_violation},
+          {"n_iter", static_cast<double>(certificate.n_iter)},
+          {"seconds", certificate.seconds},
+          {"converged", certificate.stop_reason == optim::StopReason::converged ? 1.0 : 0.0}};
+}
+
+mm_model::Proof proof_of(const linear::LinearOutcome& outcome) {
+  return {{"primal_objective", outcome.primal_objective},
+          {"dual_objective", -outcome.dual_objective},
+          {"duality_gap", outcome.duality_gap()},
+          {"n_iter", static_cast<double>(outcome.n_iter)},
+          {"seconds", outcome.seconds},
+          {"converged", outcome.stop_reason == optim::StopReason::converged ? 1.0 : 0.0}};
+}
+
+// The proofs of several functions, or one of all together for each of them.
+template <class Outcome>
+std::vector<mm_model::Proof> proofs_of(const std::vector<Outcome>& outcomes, index_t n_functions) {
+  std::vector<mm_model::Proof> proofs;
+  for (const Outcome& outcome : outcomes) proofs.push_back(proof_of(outcome));
+  proofs.resize(static_cast<std::size_t>(n_functions), proofs.front());
+  return proofs;
+}
+
+mm_model kernel_machine(const mm_options& set, const Reader& options, const MatrixView& X,
+                        std::span<const double> y, std::vector<double> weight, Control& control) {
+  const KernelParams kernel = kernel_of(options, n_cols(X));
+  const TrainingOptions training = training_of(options);
+  const bool has_nu = set.estimator == "nu_svc" || set.estimator == "nu_svr";
+  const double C = options.real("C", 1.0, 0.0, kInfinity, false);
+  const auto nu = [&] { return options.real("nu", 0.5, 0.0, 1.0, false); };
+  const auto finished = [](KernelFit fit, std::vector<double> labels) {
+    const auto n = fit.model.parts().n_machines();
+    std::vector<mm_model::Proof> proofs = proofs_of(fit.certificates, n);
+    return mm_model{std::move(fit.model), std::move(labels), std::move(proofs)};
+  };
+  if (set.estimator == "svc" || set.estimator == "nu_svc") {
+    constexpr std::string_view kLosses[] = {"hinge", "squared_hinge"};
+    Classes classes(y, weight);
+    const std::vector<double> by_class = weights_by_class(set, classes.labels.size());
+    SvcOptions svc{training, {}, Loss::hinge, {}};
+    if (has_nu)
+      svc.nu = nu();
+    else
+      svc.loss = options.choice("loss", kLosses, "hinge") == 0 ? Loss::hinge : Loss::squared_hinge;
+    for (std::size_t i = 0; i < weight.size(); ++i)
+      weight[i] *= by_class[static_cast<std::size_t>(classes.codes[i])];
+    if (!has_nu)
+      for (double& w : weight) w = w > 0.0 ? w * C : 0.0;
+    KernelFit fit = train_one_vs_one(X, classes.codes, std::ssize(classes.labels), weight, kernel,
+                                     svc, control);
+    return finished(std::move(fit), std::move(classes.labels));
+  }
+  if (set.estimator == "one_class")
+    return finished(train_one_class(X, weight, nu(), kernel, training, control), {});
+  for (double& w : weight) w *= C;
+  if (has_nu) return finished(train_nu_svr(X, y, weight, nu(), kernel, training, control), {});
+  return finished(train_svr(X, y, weight, options.real("epsilon", 0.1, 0.0, kInfinity), kernel,
+                            training, control),
+                  {});
+}
+
+mm_model linear_machine(const mm_options& set, const Reader& options, const MatrixView& X,
+                        std::span<const double> y, std::span<const double> weight,
+                        Control& control) {
+  constexpr std::string_view kClassLosses[] = {"hinge", "squared_hinge"};
+  constexpr std::string_view kTargetLosses[] = {"epsilon_insensitive",
+                                                "squared_epsilon_insensitive"};
+  constexpr std::string_view kPenalties[] = {"l2", "l1"};
+  const bool is_classifier = set.estimator == "linear_svc";
+  const std::size_t loss = is_classifier
+                               ? options.choice("loss", kClassLosses, "squared_hinge")
+                               : options.choice("loss", kTargetLosses, "epsilon_insensitive");
+  linear::LinearFormulation formulation;
+  formulation.loss = static_cast<linear::LinearLoss>(loss + (is_classifier ? 0 : 2));
+  if (is_classifier && options.choice("penalty", kPenalties, "l2") == 1) {
+    require(loss == 1, "penalty l1 needs loss squared_hinge, got hinge");
+    formulation.penalty = linear::Penalty::l1;
+  }
+  formulation.epsilon = is_classifier ? 0.0 : options.real("epsilon", 0.0, 0.0, kInfinity);
+  formulation.intercept_scaling =
+      options.flag("fit_intercept", true)
+          ? options.real("intercept_scaling", 1.0, 0.0, kInfinity, false)
+          : 0.0;
+  linear::LinearOptions training;
+  training.tol = options.positive("tol", 1e-4);
+  training.max_iter = options.integer("max_iter", -1.0, -1.0);
+  training.time_limit = options.time_limit();
+  training.seed = static_cast<std::uint64_t>(options.integer("random_state", 0.0, 0.0));
+  training.threads = options.threads();
+  const double C = options.positive("C", 1.0);
+  std::vector<double> labels;
+  std::vector<LinearTraining> trained;
+  if (is_classifier) {
+    Classes classes(y, weight);
+    const std::vector<double> by_class = weights_by_class(set, classes.labels.size());
+    const linear::ClassSamples samples{X, classes.codes, weight, by_class, {}, 0};
+    trained = train_linear_classifier(samples, {&C, 1}, formulation, training, control);
+    labels = std::move(classes.labels);
+  } else {
+    trained = train_linear_regression(X, y, weight, {&C, 1}, formulation, training, control);
+  }
+  LinearTraining& only = trained.front();
+  std::vector<mm_model::Proof> proofs = proofs_of(only.outcomes, only.model.parts().n_functions());
+  return {std::move(only.model), std::move(labels), std::move(proofs)};
+}
+
+mm_model perceptron(const mm_options& set, const Reader& options, const MatrixView& X,
+                    std::span<const double> y, std::span<const double> weight, Control& control) {
+  constexpr std::string_view kPenalties[] = {"none", "l2", "l1", "elasticnet"};
+  Classes classes(y, weight);
+  const index_t n_classes = std::ssize(classes.labels), n_functions = n_classes > 2 ? n_classes : 1;
+  // Each class against the rest; of two, the second.
+  std::vector<std::int64_t> positive(static_cast<std::size_t>(n_functions), 1);
+  if (n_classes > 2) std::iota(positive.begin(), positive.end(), 0);
+  const std::vector<double> by_class = weights_by_class(set, classes.labels.size());
+  std::vector<double> factors; // of the rest and of the positive class, by function
+  for (const std::int64_t c : positive)
+    factors.insert(factors.end(),
+                   {n_classes > 2 ? 1.0 : by_class[0], by_class[static_cast<std::size_t>(c)]});
+
+  online::OnlineSettings settings;
+  const double alpha = options.real("alpha", 1e-4, 0.0, std::numeric_limits<double>::max());
+  const double ratio = options.real("l1_ratio", 0.15, 0.0, 1.0);
+  const double shares[] = {0.0, 0.0, 1.0, ratio};
+  if (const std::size_t penalty = options.choice("penalty", kPenalties, "none"); penalty > 0)
+    settings.penalty = {alpha * (1.0 - shares[penalty]), alpha * shares[penalty]};
+  settings.fit_intercept = options.flag("fit_intercept", true);
+  settings.step = online::StepSize::constant(options.positive("eta0", 1.0));
+  settings.average_from = options.integer("average", 0.0, 0.0);
+  settings.passes.max_iter = options.integer("max_iter", 1000.0, 1.0);
+  settings.passes.tol = options.real("tol", 1e-3, 0.0, kInfinity);
+  settings.passes.n_iter_no_change = options.integer("n_iter_no_change", 5.0, 1.0);
+  settings.passes.shuffle = options.flag("shuffle", true);
+  settings.passes.seed = static_cast<std::uint64_t>(options.integer("random_state", 0.0, 0.0));
+  settings.threads = options.threads();
+  const online::OnlineResult result = online::fit_online(
+      {X, classes.codes, weight, {}, factors, positive}, settings, nullptr, control);
+
+  std::vector<mm_model::Proof> proofs;
+  for (const optim::MistakeRecord& record : result.records)
+    proofs.push_back({{"n_iter", static_cast<double>(record.mistakes_per_pass.size())},
+                      {"converged", record.is_separated ? 1.0 : 0.0}});
+  return {model_of(result.states, n_classes), std::move(classes.labels), std::move(proofs)};
+}
+
+} // namespace
+
+mm_model fit(const mm_options& set, const MatrixView& X, std::span<const double> y,
+             std::span<const double> weight) {
+  const Reader options(set);
+  std::vector<double> weights(weight.begin(), weight.end());
+  if (weights.empty()) weights.assign(static_cast<std::size_t>(n_rows(X)), 1.0);
+  require(n_rows(X) > 0, "X must have at least one row");
+  require(std::ranges::all_of(y, [](double v) { return std::isfinite(v); }),
+          "y must hold finite numbers");
+  require(std::ranges::all_of(weights, [](double w) { return w >= 0.0 && std::isfinite(w); }),
+          "weight must hold finite numbers of at least 0");
+  require(std::ranges::any_of(weights, [](double w) { return w > 0.0; }),
+          "weight must be positive for a row");
+  const auto report = [&](const Progress& progress) {
+    const bool has_gap = progress.relative_gap >= 0.0;
+    const mm_progress now{progress.n_iter, has_gap ? progress.relative_gap : progress.kkt_violation,
+                          -progress.dual_objective, progress.seconds};
+    return set.progress(&now, set.user) == 0;
+  };
+  Control control(set.progress == nullptr ? Control::Hook{} : Control::Hook{report});
+  if (set.estimator.starts_with("linear"))
+    return linear_machine(set, options, X, y, weights, control);
+  if (set.estimator == "perceptron") return perceptron(set, options, X, y, weights, control);
+  return kernel_machine(set, options, X, y, std::move(weights), control);
+}
+
+} // namespace maxmargin::c

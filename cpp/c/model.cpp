@@ -1,0 +1,214 @@
+#include "c/handles.hpp"
+#include "maxmargin/model/model_io.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string_view>
+
+namespace maxmargin::c {
+namespace {
+
+const KernelModel& kernel_model(const mm_model& model) {
+  const auto* kernel = std::get_if<KernelModel>(&model.model);
+  require(kernel != nullptr, "model must be a kernel machine, which alone LIBSVM's files hold");
+  return *kernel;
+}
+
+bool is_pair(const KernelModel& model) {
+  return model.parts().n_classes() == 2;
+}
+
+index_t n_functions(const mm_model& model) {
+  if (const auto* kernel = std::get_if<KernelModel>(&model.model))
+    return kernel->parts().n_machines();
+  return std::get<LinearModel>(model.model).parts().n_functions();
+}
+
+index_t n_features(const mm_model& model) {
+  return std::visit([](const auto& own) { return own.parts().n_features; }, model.model);
+}
+
+void check_call(const mm_model& model, const MatrixView& X, int n_threads) {
+  require(n_threads >= 0, "n_threads must be at least 0 (all), got " + std::to_string(n_threads));
+  require(n_cols(X) == n_features(model), "X must have " + std::to_string(n_features(model)) +
+                                              " features, got " + std::to_string(n_cols(X)));
+}
+
+std::string text_of(const mm_model& model) {
+  const KernelModel& kernel = kernel_model(model);
+  return write_model(kernel, model.labels);
+}
+
+void store(KernelModel kernel, mm_model** out) {
+  std::vector<double> labels = kernel.parts().labels;
+  *out = std::make_unique<mm_model>(mm_model{std::move(kernel), std::move(labels), {}}).release();
+}
+
+std::span<const double> array_of(const mm_model& model, std::string_view name) {
+  if (name == "labels") return model.labels;
+  if (const auto* kernel = std::get_if<KernelModel>(&model.model)) {
+    if (name == "rho") return kernel->parts().rho;
+    require(name == "dual_coef", "name must be labels, rho or dual_coef, got " + std::string(name));
+    return kernel->parts().dual_coef;
+  }
+  const LinearModelParts& parts = std::get<LinearModel>(model.model).parts();
+  if (name == "coef") return parts.coef;
+  require(name == "intercept", "name must be labels, coef or intercept, got " + std::string(name));
+  return parts.intercept;
+}
+
+index_t count_of(const mm_model& model, std::string_view name) {
+  if (name == "features") return n_features(model);
+  if (name == "classes") return std::ssize(model.labels);
+  if (name == "functions") return n_functions(model);
+  require(name == "support_vectors",
+          "name must be features, classes, functions or support_vectors, got " + std::string(name));
+  return kernel_model(model).parts().n_support_vectors();
+}
+
+} // namespace
+} // namespace maxmargin::c
+
+using namespace maxmargin;
+using namespace maxmargin::c;
+
+mm_status mm_fit(const mm_options* options, const mm_samples* X, const double* y,
+                 const double* weight, mm_model** model) {
+  return guarded([&] {
+    not_null(model, "model");
+    const MatrixView& samples = not_null(X, "X").view;
+    const auto n = static_cast<std::size_t>(n_rows(samples));
+    const bool needs_y = not_null(options, "options").estimator != "one_class";
+    if (needs_y) not_null(y, "y");
+    const std::span<const double> targets(y, needs_y ? n : 0), weights(weight, weight ? n : 0);
+    auto fitted = std::make_unique<mm_model>(fit(*options, samples, targets, weights));
+    *model = fitted.release();
+  });
+}
+
+void mm_model_free(mm_model* model) {
+  delete model;
+}
+
+mm_status mm_model_save(const mm_model* model, const char* path) {
+  return guarded([&] {
+    const std::string name = &not_null(path, "path"), text = text_of(not_null(model, "model"));
+    std::ofstream file(name, std::ios::binary);
+    file << text;
+    file.close();
+    if (!file) throw FileError(name + ": " + std::strerror(errno));
+  });
+}
+
+mm_status mm_model_load(const char* path, mm_model** model) {
+  return guarded([&] {
+    not_null(model, "model");
+    const std::string name = &not_null(path, "path");
+    std::ifstream file(name, std::ios::binary);
+    if (!file) throw FileError(name + ": " + std::strerror(errno));
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    if (file.bad()) throw FileError(name + ": " + std::strerror(errno));
+    store(read_model(text), model);
+  });
+}
+
+mm_status mm_model_to_text(const mm_model* model, char** text, size_t* length) {
+  return guarded([&] {
+    not_null(text, "text");
+    not_null(length, "length");
+    const std::string made = text_of(not_null(model, "model"));
+    auto* const copy = static_cast<char*>(std::malloc(made.size() + 1));
+    if (copy == nullptr) throw std::bad_alloc();
+    std::memcpy(copy, made.c_str(), made.size() + 1);
+    *text = copy;
+    *length = made.size();
+  });
+}
+
+mm_status mm_model_from_text(const char* text, size_t length, mm_model** model) {
+  return guarded([&] {
+    not_null(model, "model");
+    store(read_model({&not_null(text, "text"), length}), model);
+  });
+}
+
+void mm_text_free(char* text) {
+  std::free(text);
+}
+
+mm_status mm_model_count(const mm_model* model, const char* name, int64_t* count) {
+  return guarded([&] {
+    not_null(count, "count") = count_of(not_null(model, "model"), &not_null(name, "name"));
+  });
+}
+
+mm_status mm_model_array(const mm_model* model, const char* name, const double** values,
+                         size_t* length) {
+  return guarded([&] {
+    not_null(values, "values");
+    const std::span<const double> array =
+        array_of(not_null(model, "model"), &not_null(name, "name"));
+    not_null(length, "length") = array.size();
+    *values = array.data();
+  });
+}
+
+mm_status mm_model_certificate(const mm_model* model, int64_t function, const char* name,
+                               double* value) {
+  return guarded([&] {
+    const std::vector<mm_model::Proof>& proofs = not_null(model, "model").proofs;
+    require(!proofs.empty(), "model must come from mm_fit: a file holds no certificate");
+    require(function >= 0 && function < std::ssize(proofs),
+            "function must be at least 0 and below " + std::to_string(proofs.size()) + ", got " +
+                std::to_string(function));
+    const mm_model::Proof& proof = proofs[static_cast<std::size_t>(function)];
+    const auto found = proof.find(std::string_view(&not_null(name, "name")));
+    std::string known;
+    for (const auto& [each, number] : proof) known += (known.empty() ? "" : ", ") + each;
+    require(found != proof.end(), "name must be one of " + known + ", got " + name);
+    not_null(value, "value") = found->second;
+  });
+}
+
+mm_status mm_predict(const mm_model* model, const mm_samples* X, int n_threads, double* out) {
+  return guarded([&] {
+    const mm_model& own = not_null(model, "model");
+    const MatrixView& samples = not_null(X, "X").view;
+    check_call(own, samples, n_threads);
+    Control control;
+    const std::vector<double> predicted = std::visit(
+        [&](const auto& machine) { return machine.predict(samples, n_threads, control); },
+        own.model);
+    if (!predicted.empty()) not_null(out, "out");
+    const auto* kernel = std::get_if<KernelModel>(&own.model);
+    // Models that were read from a file predict labels.
+    const bool are_numbers = !own.labels.empty() && (!kernel || kernel->parts().labels.empty());
+    for (std::size_t i = 0; i < predicted.size(); ++i)
+      out[i] = are_numbers ? own.labels[static_cast<std::size_t>(predicted[i])] : predicted[i];
+  });
+}
+
+mm_status mm_decision_values(const mm_model* model, const mm_samples* X, int n_threads,
+                             double* out) {
+  return guarded([&] {
+    const mm_model& own = not_null(model, "model");
+    const MatrixView& samples = not_null(X, "X").view;
+    check_call(own, samples, n_threads);
+    if (n_rows(samples) > 0) not_null(out, "out");
+    Control control;
+    const auto n = static_cast<std::size_t>(n_rows(samples) * n_functions(own));
+    if (const auto* kernel = std::get_if<KernelModel>(&own.model)) {
+      kernel->decision_values(samples, {}, out, n_threads, control);
+      if (is_pair(*kernel)) // LIBSVM's sign is positive for the first class
+        for (std::size_t i = 0; i < n; ++i) out[i] = -out[i];
+      return;
+    }
+    const std::vector<double> values =
+        std::get<LinearModel>(own.model).decision_values(samples, n_threads, control);
+    std::copy(values.begin(), values.end(), out);
+  });
+}

@@ -1,0 +1,255 @@
+// The C interface: every estimator, and what it refuses.
+#include "c/maxmargin.h"
+#include "tests/clouds.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace maxmargin::tests {
+namespace {
+
+struct Free {
+  void operator()(mm_samples* samples) const { mm_samples_free(samples); }
+  void operator()(mm_options* options) const { mm_options_free(options); }
+  void operator()(mm_model* model) const { mm_model_free(model); }
+};
+template <class T> using Owned = std::unique_ptr<T, Free>;
+
+Owned<mm_samples> samples_of(const std::vector<double>& values, index_t n, index_t d) {
+  mm_samples* samples = nullptr;
+  REQUIRE(mm_samples_dense(values.data(), MM_FLOAT64, n, d, d, 1, &samples) == MM_OK);
+  return Owned<mm_samples>(samples);
+}
+
+Owned<mm_options> options_of(const char* estimator) {
+  mm_options* options = nullptr;
+  REQUIRE(mm_options_new(estimator, &options) == MM_OK);
+  return Owned<mm_options>(options);
+}
+
+Owned<mm_model> fitted(const mm_options& options, const mm_samples& X, const double* y,
+                       const double* weight = nullptr) {
+  mm_model* model = nullptr;
+  const mm_status status = mm_fit(&options, &X, y, weight, &model);
+  REQUIRE_MESSAGE(status == MM_OK, mm_last_error());
+  return Owned<mm_model>(model);
+}
+
+// What was wrong, after a call that must have failed so.
+std::string refused(mm_status status, mm_status expected = MM_INVALID_ARGUMENT) {
+  CHECK(status == expected);
+  return mm_last_error();
+}
+
+bool contains(const std::string& text, const char* part) {
+  return text.find(part) != std::string::npos;
+}
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+} // namespace
+
+TEST_CASE("every estimator of the C interface fits, certifies and predicts") {
+  const Clouds clouds(120, 3, 2.0);
+  const auto X = samples_of(clouds.values, clouds.n, 3);
+  for (const char* name :
+       {"svc", "nu_svc", "linear_svc", "perceptron", "svr", "nu_svr", "linear_svr", "one_class"}) {
+    CAPTURE(name);
+    const auto options = options_of(name);
+    const auto model = fitted(*options, *X, clouds.y.data());
+    double converged = 0.0;
+    REQUIRE(mm_model_certificate(model.get(), 0, "converged", &converged) == MM_OK);
+    if (std::string(name) != "perceptron") CHECK(converged == 1.0);
+    std::vector<double> predicted(120), values(120);
+    REQUIRE(mm_predict(model.get(), X.get(), 1, predicted.data()) == MM_OK);
+    REQUIRE(mm_decision_values(model.get(), X.get(), 1, values.data()) == MM_OK);
+    index_t n_right = 0;
+    for (std::size_t i = 0; i < 120; ++i) n_right += predicted[i] * clouds.y[i] > 0.0;
+    if (std::string(name) != "one_class") CHECK(n_right > 100);
+    // One value, positive for the second label, which is 1; the prediction of a regression.
+    for (std::size_t i = 0; i < 120; ++i) CHECK((values[i] > 0.0) == (predicted[i] > 0.0));
+  }
+}
+
+TEST_CASE("labels of three classes come back, and survive memory and files") {
+  const Clouds clouds(90, 2, 2.0);
+  std::vector<double> y;
+  for (index_t i = 0; i < clouds.n; ++i) y.push_back(clouds.y[i] > 0.0 ? 7.0 : i % 4 ? -3.0 : 40.0);
+  const auto X = samples_of(clouds.values, clouds.n, 2);
+  const auto model = fitted(*options_of("svc"), *X, y.data());
+  char* text = nullptr;
+  std::size_t length = 0;
+  REQUIRE(mm_model_to_text(model.get(), &text, &length) == MM_OK);
+  mm_model* read = nullptr;
+  REQUIRE(mm_model_from_text(text, length, &read) == MM_OK);
+  const Owned<mm_model> loaded(read);
+  std::vector<double> a(90), b(90);
+  REQUIRE(mm_predict(model.get(), X.get(), 2, a.data()) == MM_OK);
+  REQUIRE(mm_predict(loaded.get(), X.get(), 1, b.data()) == MM_OK);
+  CHECK(a == b);
+  const double* labels = nullptr;
+  std::size_t n_labels = 0;
+  REQUIRE(mm_model_array(model.get(), "labels", &labels, &n_labels) == MM_OK);
+  CHECK(std::vector<double>(labels, labels + n_labels) == std::vector<double>{-3.0, 7.0, 40.0});
+  double value = 0.0;
+  CHECK(contains(refused(mm_model_certificate(loaded.get(), 0, "n_iter", &value)), "mm_fit"));
+  mm_model* none = nullptr;
+  for (std::size_t cut = 0; cut < length; cut += 7)
+    CHECK(mm_model_from_text(text, cut, &none) == MM_INVALID_ARGUMENT);
+  CHECK(none == nullptr);
+  mm_text_free(text);
+  CHECK(contains(refused(mm_model_load("/nowhere/a.model", &none), MM_FILE_ERROR),
+                 "/nowhere/a.model"));
+}
+
+TEST_CASE("strides, and a weight of 0 or 2, mean what they say") {
+  const Clouds clouds(60, 2, 1.0);
+  std::vector<double> columns(120), twice = clouds.values, y = clouds.y, weight(60, 1.0);
+  for (index_t i = 0; i < 60; ++i)
+    for (index_t j = 0; j < 2; ++j) columns[j * 60 + i] = clouds.values[i * 2 + j];
+  mm_samples* view = nullptr;
+  REQUIRE(mm_samples_dense(columns.data(), MM_FLOAT64, 60, 2, 1, 60, &view) == MM_OK);
+  const Owned<mm_samples> strided(view);
+  const auto X = samples_of(clouds.values, 60, 2);
+  const auto options = options_of("svc");
+  const auto values_of = [&](const mm_model& model) {
+    std::vector<double> values(60);
+    REQUIRE(mm_decision_values(&model, X.get(), 1, values.data()) == MM_OK);
+    return values;
+  };
+  const auto plain = values_of(*fitted(*options, *X, clouds.y.data()));
+  CHECK(plain == values_of(*fitted(*options, *strided, clouds.y.data())));
+
+  weight[0] = 2.0;
+  weight[1] = 0.0;
+  twice.insert(twice.end(), {twice[0], twice[1]}); // once more; and the second row is no more
+  twice.erase(twice.begin() + 2, twice.begin() + 4);
+  y.push_back(y[0]);
+  y.erase(y.begin() + 1);
+  REQUIRE(mm_options_set_number(options.get(), "tol", 1e-9) == MM_OK);
+  const auto weighted = values_of(*fitted(*options, *X, clouds.y.data(), weight.data()));
+  const auto repeated = values_of(*fitted(*options, *samples_of(twice, 60, 2), y.data()));
+  for (std::size_t i = 0; i < 60; ++i)
+    CHECK(weighted[i] == doctest::Approx(repeated[i]).epsilon(1e-6));
+}
+
+TEST_CASE("the C interface refuses what it cannot mean, and names it") {
+  mm_samples* none = nullptr;
+  const double values[] = {1.0, 2.0, 3.0, kNaN};
+  CHECK(contains(refused(mm_samples_dense(nullptr, MM_FLOAT64, 2, 2, 2, 1, &none)), "values"));
+  CHECK(contains(refused(mm_samples_dense(values, MM_FLOAT64, 2, 2, 2, 1, nullptr)), "samples"));
+  CHECK(contains(refused(mm_samples_dense(values, MM_FLOAT64, 2, 2, 2, 1, &none)), "not finite"));
+  CHECK(contains(refused(mm_samples_dense(values, MM_FLOAT64, -1, 2, 2, 1, &none)), "n_rows"));
+  CHECK(contains(refused(mm_samples_dense(values, MM_FLOAT64, 1, 0, 2, 1, &none)), "n_features"));
+  CHECK(contains(refused(mm_samples_dense(values, MM_INT32, 1, 2, 2, 1, &none)), "type"));
+  const std::int64_t huge = std::numeric_limits<std::int64_t>::max();
+  CHECK(contains(refused(mm_samples_dense(values, MM_FLOAT64, huge, huge, huge, 1, &none)), "fit"));
+
+  const std::int32_t indptr[] = {0, 2}, unsorted[] = {1, 0}, far[] = {0, 5}, backward[] = {0, -2};
+  const auto csr = [&](const std::int32_t* indices, const std::int32_t* ends) {
+    return mm_samples_csr(values, MM_FLOAT64, indices, ends, MM_INT32, 1, 3, &none);
+  };
+  CHECK(contains(refused(csr(unsorted, indptr)), "ascend"));
+  CHECK(contains(refused(csr(far, indptr)), "column indices"));
+  CHECK(contains(refused(csr(far, backward)), "indptr"));
+  CHECK(contains(refused(csr(nullptr, indptr)), "indices"));
+  CHECK(none == nullptr);
+
+  mm_options* nothing = nullptr;
+  CHECK(contains(refused(mm_options_new("svm", &nothing)), "nu_svc"));
+  CHECK(contains(refused(mm_options_new(nullptr, &nothing)), "estimator"));
+  const auto options = options_of("svc");
+  CHECK(contains(refused(mm_options_set_number(options.get(), "gama", 1.0)), "gamma"));
+  CHECK(contains(refused(mm_options_set_number(options.get(), "nu", 1.0)), "svc has no 'nu'"));
+  CHECK(contains(refused(mm_options_set_number(options.get(), "C", kNaN)), "nan"));
+  CHECK(contains(refused(mm_options_set_number(nullptr, "C", 1.0)), "options"));
+
+  const Clouds clouds(20, 2, 1.0);
+  const auto X = samples_of(clouds.values, 20, 2);
+  mm_model* model = nullptr;
+  const std::vector<double> one_class(20, 1.0), not_finite(20, kNaN), negative(20, -1.0);
+  const auto fit = [&](const double* y, const double* weight = nullptr) {
+    return refused(mm_fit(options.get(), X.get(), y, weight, &model));
+  };
+  CHECK(contains(fit(nullptr), "y must not be NULL"));
+  CHECK(contains(fit(one_class.data()), "two classes"));
+  CHECK(contains(fit(not_finite.data()), "finite"));
+  CHECK(contains(fit(clouds.y.data(), negative.data()), "weight"));
+  for (const auto& [name, value] : {std::pair{"C", -1.0},
+                                    {"gamma", 0.0},
+                                    {"degree", 2.5},
+                                    {"cache_size", 0.0},
+                                    {"shrinking", 2.0},
+                                    {"n_jobs", -1.0}}) {
+    const auto bad = options_of("svc");
+    REQUIRE(mm_options_set_number(bad.get(), name, value) == MM_OK);
+    CHECK(contains(refused(mm_fit(bad.get(), X.get(), clouds.y.data(), nullptr, &model)), name));
+  }
+  REQUIRE(mm_options_set_text(options.get(), "kernel", "gauss") == MM_OK);
+  CHECK(contains(fit(clouds.y.data()), "rbf"));
+  CHECK(model == nullptr);
+
+  const auto good = fitted(*options_of("svc"), *X, clouds.y.data());
+  double out[20];
+  const auto wide = samples_of(clouds.values, 10, 4);
+  CHECK(contains(refused(mm_predict(good.get(), wide.get(), 1, out)), "2 features, got 4"));
+  CHECK(contains(refused(mm_predict(good.get(), X.get(), 1, nullptr)), "out"));
+  CHECK(contains(refused(mm_predict(good.get(), X.get(), -1, out)), "n_threads"));
+}
+
+TEST_CASE("a progress function that returns 1 ends the training") {
+  const Clouds clouds(3000, 20, 0.1);
+  const auto X = samples_of(clouds.values, clouds.n, 20);
+  const auto options = options_of("svc");
+  REQUIRE(mm_options_set_number(options.get(), "C", 1e6) == MM_OK);
+  REQUIRE(mm_options_set_number(options.get(), "gamma", 0.01) == MM_OK);
+  int n_calls = 0;
+  const auto stop = [](const mm_progress* progress, void* user) {
+    CHECK(progress->seconds > 0.0);
+    return ++*static_cast<int*>(user) == 2 ? 1 : 0;
+  };
+  REQUIRE(mm_options_set_progress(options.get(), stop, &n_calls) == MM_OK);
+  mm_model* model = nullptr;
+  CHECK(mm_fit(options.get(), X.get(), clouds.y.data(), nullptr, &model) == MM_CANCELLED);
+  CHECK(n_calls == 2);
+  CHECK(model == nullptr);
+}
+
+TEST_CASE("eight threads fit and predict at once, each with its own message") {
+  const Clouds clouds(80, 2, 1.0);
+  const auto X = samples_of(clouds.values, clouds.n, 2);
+  const auto options = options_of("svc");
+  const auto shared = fitted(*options, *X, clouds.y.data());
+  std::vector<double> expected(80);
+  REQUIRE(mm_decision_values(shared.get(), X.get(), 1, expected.data()) == MM_OK);
+  std::vector<int> is_right(8, 0);
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < 8; ++t)
+    threads.emplace_back([&, t] {
+      bool same = true;
+      for (int round = 0; round < 20; ++round) {
+        mm_model* own = nullptr;
+        std::vector<double> values(80);
+        same &= mm_fit(options.get(), X.get(), clouds.y.data(), nullptr, &own) == MM_OK;
+        const Owned<mm_model> model(own);
+        same &= mm_decision_values(t % 2 ? model.get() : shared.get(), X.get(), 1, values.data()) ==
+                MM_OK;
+        same &= values == expected;
+        double none = 0.0;
+        const std::string name = "field" + std::to_string(t);
+        same &= mm_model_certificate(own, 0, name.c_str(), &none) == MM_INVALID_ARGUMENT;
+        same &= contains(mm_last_error(), name.c_str());
+      }
+      is_right[t] = same;
+    });
+  for (std::thread& thread : threads) thread.join();
+  CHECK(is_right == std::vector<int>(8, 1));
+}
+
+} // namespace maxmargin::tests
