@@ -6,7 +6,7 @@ import copy
 import dataclasses
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -74,7 +74,8 @@ def comparable(value: Any) -> Any:
     if dataclasses.is_dataclass(value):
         parts = vars(value).items()
         return {name: comparable(part) for name, part in parts if name != "seconds"}
-    return [comparable(part) for part in value] if isinstance(value, (list, tuple)) else value
+    is_sequence = isinstance(value, Sequence) and not isinstance(value, (str, bytes))
+    return [comparable(part) for part in value] if is_sequence else value
 
 
 def assert_old_or_new_at_every_line(

@@ -29,6 +29,8 @@ class Weights(NamedTuple):
             return product(X, self.values)
         if not isinstance(X, CsrMatrix):
             return product(np.ascontiguousarray(X[:, self.features]), self.values)
+        if len(self.features) == 0:
+            return np.zeros((X.shape[0], self.values.shape[1]))
         places = np.searchsorted(self.features, X.indices)
         places[places == len(self.features)] = 0
         data = np.where(self.features[places] == X.indices, X.data, 0.0)
