@@ -69,7 +69,9 @@ def assert_same(ours, theirs, features):
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_matrix])
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("cls", MACHINES)
-@pytest.mark.parametrize("params", KERNELS, ids=str)
+@pytest.mark.parametrize(
+    "params", KERNELS, ids=lambda params: getattr(params["kernel"], "__name__", str(params))
+)
 def test_kernel_machines_in_both_directions(cls, params, n_classes, container):
     features, labels = container(X[y < n_classes]), y[y < n_classes]
     ours = machine(cls, **params).fit(features, labels)

@@ -176,7 +176,7 @@ BAD = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("value", BAD, ids=str)
+@pytest.mark.parametrize("value", BAD, ids=range(len(BAD)))
 @pytest.mark.parametrize("name", ["intercept_", "dual_coef_", "support_vectors_", "offset_"])
 def test_what_does_not_fit_is_refused_and_changes_nothing(name, value):
     X, _ = samples()
