@@ -62,7 +62,7 @@ def test_circle_rule() -> None:
     assert circle_of({**modules, "c": "import os"}) == []
 
 
-def test_folders_that_the_checks_name_exist() -> None:
+def test_what_the_checks_name_exists() -> None:
     checks = ROOT / ".ci/run"
     if not checks.exists():
         pytest.skip("needs a clone")
@@ -70,5 +70,5 @@ def test_folders_that_the_checks_name_exist() -> None:
     assert named
     for pattern in named:
         prefix, _, names = pattern.rstrip("}").partition("{")
-        folders = [prefix + name for name in names.split(",")]
-        assert [folder for folder in folders if not (ROOT / folder).is_dir()] == []
+        paths = [prefix + name for name in names.split(",")]
+        assert [path for path in paths if not (ROOT / path).exists()] == []

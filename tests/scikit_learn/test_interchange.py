@@ -81,9 +81,11 @@ def test_kernel_machines_in_both_directions(cls, params, n_classes, container):
     assert_same(ours, pickle.loads(pickle.dumps(theirs)), features)
     for name in ("coef_", "intercept_", "n_support_", "dual_coef_"):
         if hasattr(ours, name):
-            other = getattr(theirs, name)
-            other = other.toarray() if sp.issparse(other) else other
-            np.testing.assert_allclose(getattr(ours, name), other, rtol=1e-9, atol=1e-12)
+            mine, other = (
+                part.toarray() if sp.issparse(part) else part
+                for part in (getattr(ours, name), getattr(theirs, name))
+            )
+            np.testing.assert_allclose(mine, other, rtol=1e-9, atol=1e-12)
     fitted = machine(getattr(sklearn.svm, cls.__name__), **params).fit(features, labels)
     again = cls.from_sklearn(fitted)
     assert_same(again, fitted, features)
