@@ -46,7 +46,9 @@ gamma : {'scale', 'auto'} or float
 coef0 : float
     Constant term of the polynomial and sigmoid kernels.
 cache_size : float
-    Budget for kernel rows in MB (2^20 bytes), > 0; two rows are always held.
+    Budget for kernel rows in MB (2^20 bytes), > 0; two rows are always held. Apart from it, the
+    solver holds the values of one block of variables with each other: as many as 1,024 rows have,
+    and at most those of 8,192 variables.
 """
 _SOLVER = """
 verbose : bool or int

@@ -159,8 +159,29 @@ def check_structure(
     return ascends
 
 
+# Entries sorted at a time, in 0.1 to 0.2 s, after which Ctrl-C is heard.
+_SORTED_ENTRIES = 2**20
+
+
 def _canonical(X: CsrMatrix) -> CsrMatrix:
     """Sort every row by column and add up what shares a place."""
+    begin, n_rows, parts = 0, X.shape[0], []
+    while begin < n_rows:
+        end = int(np.searchsorted(X.indptr, int(X.indptr[begin]) + _SORTED_ENTRIES, "right")) - 1
+        end = min(max(end, begin + 1), n_rows)
+        parts.append(_canonical_rows(rows_between(X, begin, end)))
+        begin = end
+    if len(parts) == 1:
+        return parts[0]
+    indptr = np.zeros_like(X.indptr)
+    np.cumsum(np.concatenate([np.diff(part.indptr) for part in parts]), out=indptr[1:])
+    data, indices = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in ("data", "indices")
+    )
+    return CsrMatrix(data, indices, indptr, X.n_cols)
+
+
+def _canonical_rows(X: CsrMatrix) -> CsrMatrix:
     n_rows = X.shape[0]
     rows = np.repeat(np.arange(n_rows), np.diff(X.indptr))
     order = np.lexsort((X.indices, rows))

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maxmargin import SVC
-from maxmargin._input import check_matrix, gamma_of
+from maxmargin._input import check_matrix, gamma_of, sparse
 from maxmargin._input.sparse import CsrMatrix, product, take_rows, weighted_row_sum
 from oracles.problems import rng
 
@@ -350,3 +350,21 @@ def test_arguments_are_not_changed():
             model.predict(A)
             assert (snapshot(A), snapshot(y), snapshot(weight)) == before
             assert class_weight == {0: 2.0}
+
+
+@pytest.mark.parametrize("n_sorted", [1, 7, 50, 2**20])
+def test_rows_are_sorted_alike_however_many_at_a_time(monkeypatch, n_sorted):
+    """Unsorted and repeated columns, and rows without entries, at the ends too."""
+    monkeypatch.setattr(sparse, "_SORTED_ENTRIES", n_sorted)
+    r = rng(3)
+    lengths = np.r_[0, 0, r.integers(0, 12, 30), 40, 0]
+    indptr = np.r_[0, np.cumsum(lengths)].astype(np.int32)
+    indices = r.integers(0, 9, indptr[-1]).astype(np.int32)
+    X = sp.csr_array((r.normal(size=indptr[-1]), indices, indptr), shape=(len(lengths), 9))
+    found = sparse.csr_of(X)
+    expected = X.copy()
+    expected.sum_duplicates()
+    np.testing.assert_array_equal(found.indptr, expected.indptr)
+    np.testing.assert_array_equal(found.indices, expected.indices)
+    np.testing.assert_allclose(found.data, expected.data, rtol=0, atol=1e-15)
+    assert found.indptr.dtype == found.indices.dtype == np.int32
