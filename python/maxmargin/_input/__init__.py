@@ -48,6 +48,7 @@ from maxmargin._input.samples import (
     check_matrix,
     check_values,
     feature_names,
+    with_weights,
 )
 from maxmargin._input.state import (
     are_classes,
@@ -106,4 +107,5 @@ __all__ = [
     "check_weighted_classes",
     "upper_bounds",
     "weighted_bounds",
+    "with_weights",
 ]

@@ -15,6 +15,7 @@ from maxmargin._input.sparse import CsrMatrix, Floats, Matrix, as_float, csr_of
 from maxmargin.exceptions import warn_caller
 
 _BLOCK_ELEMENTS = 1 << 20
+_MOST_WEIGHTS = 1 << 40  # of 8 bytes, one for each feature: no memory holds more
 
 
 def check_matrix(X: Any, owner: str, checks_values: bool = True) -> Matrix:
@@ -48,6 +49,22 @@ def check_matrix(X: Any, owner: str, checks_values: bool = True) -> Matrix:
     _check_size(matrix.shape, owner)
     if checks_values:
         check_values(matrix, owner)
+    return matrix
+
+
+def with_weights(matrix: Matrix, owner: str) -> Matrix:
+    """Return the same, of which an estimator holds a number for each feature.
+
+    Raises
+    ------
+    ValueError
+        If these are more than any memory holds.
+    """
+    if matrix.shape[1] > _MOST_WEIGHTS:
+        raise ValueError(
+            f"X has {matrix.shape[1]} features, and {owner} holds a weight for each of them: at "
+            f"most {_MOST_WEIGHTS} are allowed"
+        )
     return matrix
 
 

@@ -169,7 +169,9 @@ def _canonical(X: CsrMatrix) -> CsrMatrix:
     while begin < n_rows:
         end = int(np.searchsorted(X.indptr, int(X.indptr[begin]) + _SORTED_ENTRIES, "right")) - 1
         end = min(max(end, begin + 1), n_rows)
-        parts.append(_canonical_rows(rows_between(X, begin, end)))
+        rows = rows_between(X, begin, end)
+        assert isinstance(rows, CsrMatrix)
+        parts.append(_canonical_rows(rows))
         begin = end
     if len(parts) == 1:
         return parts[0]

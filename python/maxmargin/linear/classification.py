@@ -237,7 +237,7 @@ class LinearSVC(LinearFunctions, OneVsRest, Classifier):
         owner = type(self).__name__
         training = training_of(self)
         formulation = self._check_formulation()
-        matrix = self._matrix_to_fit(X)
+        matrix = _input.with_weights(self._matrix_to_fit(X), owner)
         codes, classes = _input.check_labels(y, matrix.shape[0], owner)
         weight = _input.check_sample_weight(sample_weight, matrix.shape[0])
         class_weight = _input.check_class_weight(

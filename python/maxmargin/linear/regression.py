@@ -123,7 +123,7 @@ class LinearSVR(LinearFunctions, Regressor):
         training = training_of(self)
         formulation = self._check_formulation()
         C = _input.check_C(self.C)
-        matrix = self._matrix_to_fit(X)
+        matrix = _input.with_weights(self._matrix_to_fit(X), type(self).__name__)
         targets = _input.check_targets(y, matrix.shape[0], type(self).__name__)
         weight = _input.check_sample_weight(sample_weight, matrix.shape[0])
         _input.weighted_bounds(C, weight)

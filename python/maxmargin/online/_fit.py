@@ -242,7 +242,8 @@ class OnlineLinear(LinearFunctions, OneVsRest, Classifier):
 
     def _matrix_to_fit(self, X: Any) -> Matrix:
         """Return `X` in the core's form; the core checks its values where it reads them."""
-        return _input.check_matrix(X, type(self).__name__, checks_values=False)
+        owner = type(self).__name__
+        return _input.with_weights(_input.check_matrix(X, owner, checks_values=False), owner)
 
     def _examples(
         self,

@@ -6,8 +6,18 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
-from maxmargin import SVC, SVR, LinearSVC, LinearSVCCV, NuSVC, SGDClassifier
+from maxmargin import (
+    SVC,
+    SVR,
+    LinearSVC,
+    LinearSVCCV,
+    LinearSVR,
+    NuSVC,
+    Perceptron,
+    SGDClassifier,
+)
 
 HUGE = 10**400
 
@@ -62,3 +72,14 @@ def test_weights(weight):
     for make in (SVC, LinearSVC, SGDClassifier):
         with pytest.raises(ValueError, match="sample_weight must hold real numbers"):
             make().fit(X, y, sample_weight=weight)
+
+
+@pytest.mark.parametrize(
+    "estimator", [LinearSVC(), LinearSVR(), LinearSVCCV(), Perceptron(), SGDClassifier()], ids=repr
+)
+def test_features_whose_weights_no_memory_holds_are_refused(estimator):
+    indices = np.array([0, 2**62 - 1] * 6)
+    X = sp.csr_array((np.ones(12), indices, np.arange(0, 13, 2)), shape=(6, 2**62))
+    with pytest.raises(ValueError, match=f"X has {2**62} features, and {type(estimator).__name__}"):
+        estimator.fit(X, [0, 1] * 3)
+    SVC(kernel="linear").fit(X, [0, 1] * 3).predict(X)  # which holds samples
