@@ -238,8 +238,6 @@ class OnlineLinear(LinearFunctions, OneVsRest, Classifier):
         """Warn, for the caller of `fit`, that training did not converge."""
         raise NotImplementedError
 
-    # -- training ----------------------------------------------------------------------------------
-
     def _matrix_to_fit(self, X: Any) -> Matrix:
         """Return `X` in the core's form; the core checks its values where it reads them."""
         owner = type(self).__name__
@@ -299,15 +297,20 @@ class OnlineLinear(LinearFunctions, OneVsRest, Classifier):
         return self._finished(names, examples, settings, result, is_one_pass=True)
 
     def _old_parts(self, state: dict[str, Any]) -> dict[str, Any]:
-        states = state.pop("_state")
-        passes = Passes(state.pop("mistakes_per_pass_"), state.pop("converged_"))
-        for name in ("n_mistakes_", "_has_diverged"):
-            state.pop(name, None)
-        return {
-            **super()._old_parts(state),
-            "states": _core.OnlineStates(**states) if isinstance(states, dict) else states,
-            "passes": passes,
-        }
+        training = _old_training(state)
+        return {**super()._old_parts(state), **training}
+
+
+def _old_training(state: dict[str, Any]) -> dict[str, Any]:
+    """Take from a state of 0.1.0 where training goes on, and the record of its passes."""
+    states = state.pop("_state")
+    passes = Passes(state.pop("mistakes_per_pass_"), state.pop("converged_"))
+    for name in ("n_mistakes_", "_has_diverged"):
+        state.pop(name, None)
+    return {
+        "states": _core.OnlineStates(**states) if isinstance(states, dict) else states,
+        "passes": passes,
+    }
 
 
 def _start_of(

@@ -19,6 +19,19 @@ constexpr double kRounding = 1e-16;
 // The gap is first evaluated when a pass gains this many times the tolerance.
 constexpr double kFirstLook = 10.0;
 
+// Of the losses along one weight.
+struct Slope {
+  double gradient = 0.0, curvature = 0.0;
+};
+
+// The step of a weight w to the least of the quadratic that has this slope, with its penalty.
+double step_length(const Slope& s, double lambda, double w) {
+  const double curvature = std::max(s.curvature, kLeastCurvature);
+  if (s.gradient + lambda <= curvature * w) return -(s.gradient + lambda) / curvature;
+  if (s.gradient - lambda >= curvature * w) return -(s.gradient - lambda) / curvature;
+  return -w;
+}
+
 class FeatureDescent {
  public:
   FeatureDescent(const Columns& columns, const LinearProblem& problem, const LinearOptions& options,
@@ -61,20 +74,15 @@ class FeatureDescent {
   }
 
  private:
-  struct Slope {
-    double gradient = 0.0, curvature = 0.0; // of the losses along one weight
-  };
-
   bool is_bias(index_t j) const { return j == columns_.n_features(); }
   double penalty(index_t j) const { return is_bias(j) && is_bias_free_ ? 0.0 : 1.0; }
 
   // Calls use(i, x_ij) for the samples that have feature j.
   template <class Use> void for_column(index_t j, const Use& use) const {
-    if (is_bias(j)) {
+    if (!is_bias(j))
+      columns_.for_entries(j, [&](index_t i, double x) { use(static_cast<std::size_t>(i), x); });
+    else
       for (std::size_t i = 0; i < shortfall_.size(); ++i) use(i, bias_value_);
-      return;
-    }
-    columns_.for_entries(j, [&](index_t i, double x) { use(static_cast<std::size_t>(i), x); });
   }
 
   Slope slope(index_t j) const {
@@ -87,12 +95,13 @@ class FeatureDescent {
     return s;
   }
 
+  double loss(std::size_t i) const {
+    const double short_of = std::max(0.0, shortfall_[i]);
+    return problem_.C[i] * short_of * short_of;
+  }
   double losses_along(index_t j) const {
     double sum = 0.0;
-    for_column(j, [&](std::size_t i, double) {
-      const double short_of = std::max(0.0, shortfall_[i]);
-      sum += problem_.C[i] * short_of * short_of;
-    });
+    for_column(j, [&](std::size_t i, double) { sum += loss(i); });
     return sum;
   }
 
@@ -127,13 +136,7 @@ class FeatureDescent {
   }
 
   double step(index_t j, const Slope& s, double lambda) {
-    const double curvature = std::max(s.curvature, kLeastCurvature);
-    const double w = w_[j];
-    double length = -w;
-    if (s.gradient + lambda <= curvature * w)
-      length = -(s.gradient + lambda) / curvature;
-    else if (s.gradient - lambda >= curvature * w)
-      length = -(s.gradient - lambda) / curvature;
+    const double w = w_[j], length = step_length(s, lambda, w);
     if (length == 0.0) return 0.0;
     if (!std::isfinite(length)) throw NumericError("the weights overflow");
     // The curvature if all samples fell short bounds the losses from above, at no further pass.
@@ -162,10 +165,7 @@ class FeatureDescent {
     double sum = 0.0;
     for (std::size_t t = 0; t < n_active_; ++t) // the others are 0
       sum += penalty(features_[t]) * std::abs(w_[features_[t]]);
-    for (std::size_t i = 0; i < shortfall_.size(); ++i) {
-      const double short_of = std::max(0.0, shortfall_[i]);
-      sum += problem_.C[i] * short_of * short_of;
-    }
+    for (std::size_t i = 0; i < shortfall_.size(); ++i) sum += loss(i);
     return sum;
   }
 
