@@ -80,8 +80,8 @@ std::vector<index_t> wide_features(const MatrixView& X, const Scaling& scaling,
       },
       X);
   std::ranges::sort(wide);
-  const auto repeated = std::ranges::unique(wide);
-  wide.erase(repeated.begin(), repeated.end());
+  const auto repeated = std::unique(wide.begin(), wide.end()); // Clang 14 rejects the other
+  wide.erase(repeated, wide.end());
   return wide;
 }
 
