@@ -121,7 +121,10 @@ def _counterpart(cls: type[Any]) -> type[Any]:
 
 
 def _shared_names(ours: BaseEstimator, theirs: type[Any]) -> list[str]:
-    return [name for name in theirs._get_param_names() if name in ours._get_param_names()]
+    """Return the parameters of both; a subclass has those of its base, whatever it names."""
+    own = next(base for base in type(ours).__mro__ if base.__module__.startswith("maxmargin."))
+    names = own._get_param_names()  # type: ignore[attr-defined]
+    return [name for name in theirs._get_param_names() if name in names]
 
 
 def _takes(theirs: type[Any], name: str, value: Any) -> bool:

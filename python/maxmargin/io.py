@@ -211,7 +211,7 @@ def _require_scipy() -> None:
 
 
 def _as_type(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", under="ignore"):
         converted = values.astype(dtype, copy=False)
     if not np.isfinite(converted).all():
         largest = np.abs(values).max()
@@ -235,7 +235,7 @@ def _label_lists(y: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
 
 def _query_ids(query_id: Any) -> NDArray[np.int64]:
     ids = np.asarray(query_id)
-    if ids.ndim != 1 or ids.dtype.kind not in "iu" or not np.can_cast(ids.dtype, np.int64):
+    if ids.ndim != 1 or ids.dtype.kind not in "iu" or ids.max(initial=0) > 2**63 - 1:
         raise ValueError(f"query_id must hold integers, got {shown(query_id)}")
     return np.require(ids, np.int64, "C")
 

@@ -217,3 +217,24 @@ def test_a_model_whose_parts_do_not_fit_together_is_refused():
     theirs.classes_ = np.array([3, 1, 2])
     with pytest.raises(ValueError, match="classes_ does not fit the rest of the model"):
         SVC.from_sklearn(theirs)
+
+
+def test_a_subclass_that_fixes_parameters_keeps_them():
+    class Cubic(SVR):
+        def __init__(self, C=1.0):
+            super().__init__(C=C, kernel="poly", coef0=1.0)
+
+    class Pairs(SVC):
+        def __init__(self, **params):
+            super().__init__(kernel="linear", decision_function_shape="ovo", **params)
+
+    class Weak(maxmargin.LinearSVC):
+        def __init__(self, alpha=2.0):
+            super().__init__(C=1.0 / alpha)
+            self.alpha = alpha
+
+    for estimator in (Cubic(), Pairs(), Weak()):
+        ours = estimator.fit(X, y)
+        assert_same(ours, ours.as_sklearn(), X)
+    assert Cubic().fit(X, y).as_sklearn().kernel == "poly"
+    assert Weak().fit(X, y).as_sklearn().C == 0.5

@@ -184,7 +184,8 @@ def test_every_attribute_is_scikit_learns(learner, n_classes, container, reasons
     theirs, ours = clone(learner).fit(features, labels), clone(learner)
     with sklearn_patched():
         ours.fit(features, labels)
-    assert not [reason for reason in reasons if "falls through" in reason]
+    falls_through = is_perceptron and container is sp.csr_matrix
+    assert any("falls through" in reason for reason in reasons) == falls_through
     assert list(vars(ours)) == list(vars(theirs))
     for name, other in vars(theirs).items():
         mine = vars(ours)[name]
@@ -194,8 +195,6 @@ def test_every_attribute_is_scikit_learns(learner, n_classes, container, reasons
             assert mine.ndim == other.ndim, name
             assert mine.flags.c_contiguous == other.flags.c_contiguous, name
             assert mine.flags.writeable, name
-    if is_perceptron and container is sp.csr_matrix:
-        return  # its bias makes other steps there
     for name in ("coef_", "intercept_", "_intercept_", "offset_", "n_support_", "t_"):
         if hasattr(theirs, name):
             mine, other = (

@@ -14,6 +14,9 @@
 namespace maxmargin::linear {
 namespace {
 
+// Below it, 1 / C_i of the squared losses' dual overflows: such a sample counts as one of weight 0.
+constexpr double kLeastBound = 0x1p-1019;
+
 constexpr index_t kFewestPasses = 10; // over the samples, that a task makes
 
 // What one machine is trained on: y by sample, and the factors of C.
@@ -55,8 +58,10 @@ auto solve_tasks(const MatrixView& X, index_t n_tasks, const Make& make, std::sp
     const Task task = make(t);
     std::vector<double> upper(task.weight.size()), start;
     for (std::size_t c = 0; c < C.size(); ++c) {
-      std::transform(task.weight.begin(), task.weight.end(), upper.begin(),
-                     [&](double factor) { return C[c] * factor; });
+      std::transform(task.weight.begin(), task.weight.end(), upper.begin(), [&](double factor) {
+        const double bound = C[c] * factor;
+        return bound < kLeastBound ? 0.0 : bound;
+      });
       LinearOptions of_task = options;
       of_task.start = start;
       of_task.is_capped = options.max_iter >= 0;

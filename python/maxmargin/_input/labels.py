@@ -248,7 +248,9 @@ def upper_bounds(
     ValueError
         If a bound overflows, or a class has no sample of positive weight.
     """
-    upper = weighted_bounds(C, class_weights[codes] * sample_weight)
+    with np.errstate(under="ignore"):
+        weight = class_weights[codes] * sample_weight
+    upper = weighted_bounds(C, weight)
     check_weighted_classes(upper, codes, classes)
     return upper
 

@@ -80,7 +80,7 @@ def as_float(values: NDArray[Any]) -> Floats:
     exact_in_float32 = (kind == "f" and item_size <= 4) or (kind in "iub" and item_size <= 2)
     dtype = np.float32 if exact_in_float32 else np.float64
     try:
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", under="ignore"):
             return np.require(values, dtype, ["C_CONTIGUOUS", "ALIGNED"])
     except (ValueError, OverflowError) as error:
         raise ValueError(f"X must hold real numbers: {error}") from error

@@ -193,10 +193,10 @@ def mistake_bound(w: Any, X: Any, y: Any, *, b: float = 0.0) -> float:
 def _norm_of(separator: Any) -> float:
     """Return ||w||, which must not be 0."""
     if not is_estimator(separator):
-        norm = float(np.linalg.norm(np.asarray(separator, dtype=np.float64)))
+        norm = _norm(np.asarray(separator, dtype=np.float64))
     elif hasattr(separator, "coef_"):
         coef = separator.coef_
-        norm = float(np.linalg.norm(coef.data if hasattr(coef, "tocsr") else coef))
+        norm = _norm(coef.data if hasattr(coef, "tocsr") else coef)
     elif isinstance(separator, BaseEstimator):
         norm = _norm_in_feature_space(separator)
     else:
@@ -204,6 +204,14 @@ def _norm_of(separator: Any) -> float:
     if norm == 0.0:
         raise ValueError("the separator has w = 0: there is no boundary to measure a distance from")
     return norm
+
+
+def _norm(w: NDArray[np.float64]) -> float:
+    largest = float(np.abs(w).max(initial=0.0))
+    with np.errstate(under="ignore"):
+        if 0.0 < largest < 1e-140:  # whose square is 0, or has few digits
+            return float(np.linalg.norm(w / largest)) * largest
+        return float(np.linalg.norm(w))
 
 
 def _norm_in_feature_space(estimator: Any) -> float:

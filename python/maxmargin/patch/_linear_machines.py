@@ -69,6 +69,8 @@ def _fit_binary(
     *, est: Any, i: int, X: Any, y: Any, sample_weight: Any, random_state: Any = None, **given: Any
 ) -> tuple[Any, float, int]:
     """Train class i against the rest, from the estimator's weights, which are changed in place."""
+    if est.fit_intercept and hasattr(X, "tocsr"):
+        raise ValueError("the intercept takes shorter steps there on sparse samples")
     if est.early_stopping:
         raise ValueError("early_stopping is by the score of the estimator")
     class_weight = [given["neg_weight"], given["pos_weight"]]

@@ -66,3 +66,15 @@ def test_composed_kernels_and_certificates():
     model = SVC(kernel=kernel).fit(30.0 * X, y)
     model.decision_function(np.full((4, 3), 1e3))
     diagnostics.certificate(model, 30.0 * X, y)
+
+
+def test_norms_casts_and_products_of_tiny_numbers():
+    X, y = samples()
+    model = SVC(kernel="linear", C=1e-200).fit(X, y)
+    assert diagnostics.margin_width(model) > 1e150
+    diagnostics.geometric_margin(model, X, y)
+    diagnostics.geometric_margin(np.array([1e-200, 1e-200, 0.0]), X, 2 * y - 1)
+    SVC(class_weight="balanced").fit(X, y, sample_weight=np.full(60, 1e-310))
+    loaded, _ = maxmargin.io.load_svmlight(b"1 1:1e-50\n", dtype=np.float32)
+    assert loaded.toarray().tolist() == [[0.0]]
+    SVC().fit(X.astype(np.longdouble) * np.longdouble("1e-320"), y)

@@ -157,3 +157,27 @@ def test_probabilities_follow_the_weights_of_samples_and_classes():
         # The folds differ, so that the values that are calibrated do.
         assert abs(found.mean() - expected.mean()) < 0.02
         assert np.abs(found - expected).max() < 0.1
+
+
+@pytest.mark.parametrize("tiny", [1e-305, 1e-310, 5e-324])
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        LinearSVC(),
+        LinearSVC(penalty="l1"),
+        LinearSVC(loss="hinge"),
+        LinearSVCCV(Cs=3, cv=2),
+        LinearSVR(loss="squared_epsilon_insensitive"),
+    ],
+    ids=repr,
+)
+def test_a_tiny_weight_is_as_good_as_none(estimator, tiny):
+    X, y, _ = samples()
+    X[3] = 1.0
+    weight = np.ones(90)
+    weight[3] = tiny
+    found = values(estimator.fit(X, y, sample_weight=weight), X)
+    weight[3] = 0.0
+    np.testing.assert_allclose(
+        found, values(estimator.fit(X, y, sample_weight=weight), X), rtol=1e-9, atol=1e-9
+    )
