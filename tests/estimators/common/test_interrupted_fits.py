@@ -73,6 +73,8 @@ def test_further_passes(estimator):
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
 def test_a_prediction_during_fits_is_by_one_of_them(estimator):
     model = clone(estimator).set_params(n_jobs=1)
+    if "warm_start" in model.get_params():  # then every fit is another
+        model.set_params(warm_start=False)
     first, second = samples(1, [0, 1, 2]), samples(2, others_than(model))
     fits = [lambda model: model.fit(*first), lambda model: model.fit(*second)]
     assert_predictions_of_one_fit(model, fits, first[0], 5)
