@@ -77,7 +77,9 @@ class DamagingPickler(pickle._Pickler):
         if is_leaf and not self.is_inside and self.rng.random() < 0.05:
             others = (None, -1, 2**62, 1e308, float("nan"), "x", [], np.zeros(3), np.zeros((2, 0)))
             if isinstance(thing, np.ndarray) and thing.size:
-                others += (thing[1:], -thing, thing.astype(object), thing[..., np.newaxis])
+                others += (thing[1:], thing[::-1], thing.astype(object), thing[..., np.newaxis])
+                if thing.dtype.kind in "if":
+                    others += (-thing,)
             thing = others[self.rng.integers(0, len(others))]
         outside, self.is_inside = self.is_inside, self.is_inside or is_whole
         super().save(thing, *rest)
