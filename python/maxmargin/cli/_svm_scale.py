@@ -18,6 +18,9 @@ from maxmargin.cli._reports import warn
 # Numbers in the dense block of samples that is scaled at a time.
 _BLOCK_ELEMENTS = 1 << 20
 
+# Least and greatest value by number of a feature, from 1.
+Ranges = dict[int, tuple[float, float]]
+
 
 @dataclass(frozen=True)
 class Scaling:
@@ -63,16 +66,19 @@ def _run(given: Given) -> None:
     y_scaling = None
     if y_range:
         y_scaling = Scaling(y_range[0], y_range[1], np.array([y.min()]), np.array([y.max()]))
+    ranges: Ranges = {}
     if restore_file is not None:
-        scaling, known = _restored(restore_file, X)
+        lower, upper, ranges, known = _restored(restore_file)
         y_scaling = known or y_scaling
-        X = X._replace(n_cols=len(scaling.low))
-    else:
-        scaling = Scaling(lower, upper, *_extremes(X))
+    features, X = _of_use(X, ranges)
+    ends = _extremes(X)
+    if restore_file is not None:
+        ends = _ends_of(ranges, features, ends, restore_file)
+    scaling = Scaling(lower, upper, *ends)
     if save_file is not None:
         with replacing(save_file) as file:
-            file.write(_stored(scaling, y_scaling).encode("ascii"))
-    n_written = _write(X, y if y_scaling is None else y_scaling(y), scaling)
+            file.write(_stored(scaling, y_scaling, features).encode("ascii"))
+    n_written = _write(X, y if y_scaling is None else y_scaling(y), scaling, features)
     if n_written > len(X.data):
         warn(
             f"the data had {len(X.data)} numbers that are not zero, and now have {n_written}; if "
@@ -97,6 +103,14 @@ SVM_SCALE = FlagCommand(
 )  # fmt: skip
 
 
+def _of_use(X: CsrMatrix, ranges: Ranges) -> tuple[NDArray[np.int64], CsrMatrix]:
+    """Return the numbers, from 1, of the features that X or the ranges hold, and X with these."""
+    features = np.unique([*(np.unique(X.indices) + 1).tolist(), *ranges])
+    features = features.astype(np.int64)
+    places = np.searchsorted(features, X.indices.astype(np.int64) + 1)
+    return features, CsrMatrix(X.data, places, X.indptr.astype(np.int64), max(1, len(features)))
+
+
 def _extremes(X: CsrMatrix) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the least and the greatest value of every feature, which may be a zero left out."""
     low, high = np.full(X.n_cols, np.inf), np.full(X.n_cols, -np.inf)
@@ -108,7 +122,9 @@ def _extremes(X: CsrMatrix) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return low, high
 
 
-def _write(X: CsrMatrix, y: NDArray[np.float64], scaling: Scaling) -> int:
+def _write(
+    X: CsrMatrix, y: NDArray[np.float64], scaling: Scaling, features: NDArray[np.int64]
+) -> int:
     """Write the scaled samples to stdout; return how many numbers they have that are not zero."""
     n_written = 0
     varies = scaling.low != scaling.high  # a feature of a single value is left out
@@ -121,7 +137,7 @@ def _write(X: CsrMatrix, y: NDArray[np.float64], scaling: Scaling) -> int:
         lines = []
         for label, values in zip(y[rows].tolist(), scaled, strict=True):
             columns = np.flatnonzero(values)
-            entries = zip((columns + 1).tolist(), values[columns].tolist(), strict=True)
+            entries = zip(features[columns].tolist(), values[columns].tolist(), strict=True)
             lines.append(f"{label:.17g} {''.join([f'{j}:{value:g} ' for j, value in entries])}\n")
             n_written += len(columns)
         sys.stdout.write("".join(lines))
@@ -131,7 +147,7 @@ def _write(X: CsrMatrix, y: NDArray[np.float64], scaling: Scaling) -> int:
 # -- files of ranges -------------------------------------------------------------------------------
 
 
-def _stored(scaling: Scaling, y_scaling: Scaling | None) -> str:
+def _stored(scaling: Scaling, y_scaling: Scaling | None, features: NDArray[np.int64]) -> str:
     """Return the text of a file of ranges, in LIBSVM's format."""
     lines = []
     if y_scaling is not None:
@@ -139,7 +155,7 @@ def _stored(scaling: Scaling, y_scaling: Scaling | None) -> str:
         lines += [_numbers(y_scaling.low[0], y_scaling.high[0])]
     lines += ["x", _numbers(scaling.lower, scaling.upper)]
     for j in np.flatnonzero(scaling.low != scaling.high).tolist():
-        lines.append(f"{j + 1} {_numbers(scaling.low[j], scaling.high[j])}")
+        lines.append(f"{features[j]} {_numbers(scaling.low[j], scaling.high[j])}")
     return "\n".join([*lines, ""])
 
 
@@ -147,11 +163,8 @@ def _numbers(*values: float) -> str:
     return " ".join(f"{value:.17g}" for value in values)
 
 
-def _restored(path: str, X: CsrMatrix) -> tuple[Scaling, Scaling | None]:
-    """Return the scalings of features and of labels in a file of ranges.
-
-    A feature that is not in it counts as one of a single value, which becomes 0.
-    """
+def _restored(path: str) -> tuple[float, float, Ranges, Scaling | None]:
+    """Return the limits and ranges of features, and the scaling of labels, in a file of ranges."""
     with open(path, encoding="utf-8", errors="replace") as file:
         lines = list(enumerate(file.read().splitlines(), start=1))
 
@@ -174,27 +187,30 @@ def _restored(path: str, X: CsrMatrix) -> tuple[Scaling, Scaling | None]:
     if not lines or lines.pop(0)[1].strip() != "x":
         raise ValueError(f"{path} is not a file of ranges: expected a line 'x'")
     lower, upper = take(2)
-    ranges: dict[int, tuple[float, float]] = {}
+    ranges: Ranges = {}
     while lines:
         number = lines[0][0]
         index, least, greatest = take(3)
-        if not (index.is_integer() and index >= 1):
+        if not (index.is_integer() and 1 <= index < 2**63):
             raise ValueError(
                 f"{path}, line {number}: expected the index of a feature, got {index:g}"
             )
         ranges[int(index)] = (least, greatest)
-    return Scaling(lower, upper, *_ends_of(ranges, X, path)), y_scaling
+    return lower, upper, ranges, y_scaling
 
 
 def _ends_of(
-    ranges: dict[int, tuple[float, float]], X: CsrMatrix, path: str
+    ranges: Ranges,
+    features: NDArray[np.int64],
+    own: tuple[NDArray[np.float64], NDArray[np.float64]],
+    path: str,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    n_features = max([X.n_cols, *ranges])
-    low, high = np.zeros(n_features), np.zeros(n_features)
-    own_low, own_high = _extremes(X)
-    for j in np.flatnonzero(own_low != own_high).tolist():
-        if j + 1 not in ranges:
-            warn(f"{path} has no range of feature {j + 1}, which becomes 0")
-    for index, (least, greatest) in ranges.items():
-        low[index - 1], high[index - 1] = least, greatest
+    """Return the ends of the ranges; a feature without one counts as one of a single value."""
+    varies = own[0] != own[1]
+    for feature in features[varies[: len(features)]].tolist():
+        if feature not in ranges:
+            warn(f"{path} has no range of feature {feature}, which becomes 0")
+    low, high = np.zeros((2, len(varies)))
+    for j, feature in enumerate(features.tolist()):
+        low[j], high[j] = ranges.get(feature, (0.0, 0.0))
     return low, high

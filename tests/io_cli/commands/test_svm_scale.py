@@ -124,6 +124,17 @@ def test_ranges_are_restored(folder, capsys):
     assert capsys.readouterr().out.splitlines()[-1].startswith("1 ")
 
 
+def test_memory_is_in_proportion_to_the_features_that_occur(folder, capsys):
+    """Whatever their numbers are, in the samples and in a file of ranges."""
+    (folder / "far").write_text("1 1:2 2000000000:4\n0 1:3 2000000000:5\n")
+    (folder / "ranges").write_text("x\n-1 1\n1 2 3\n2000000000 4 5\n4000000000000000000 2 4\n")
+    for flags in ("", "-r ranges"):
+        ours("svm-scale", *flags.split(), "far")
+        lines = capsys.readouterr().out.splitlines()
+        own = ["1 1:-1 2000000000:-1 ", "0 1:1 2000000000:1 "]
+        assert lines == ([line + "4000000000000000000:-3 " for line in own] if flags else own)
+
+
 def test_filling_up_zeros_is_a_warning(folder, capsys):
     ours("svm-scale", "sparse")
     err = capsys.readouterr().err
