@@ -161,6 +161,7 @@ def test_a_fit_is_that_on_the_kernel_matrix(form, dtype, gamma):
     )
 
 
+@pytest.mark.no_sanitizer  # seconds without one
 def test_sets_that_threads_find_keep_their_order():
     X = sets(600, MOST_FEATURES, 0.01)
     expected = kernel(X, X, gamma=0.02)

@@ -18,6 +18,9 @@ from maxmargin import (
 from oracles.problems import rng
 from support.interrupt import assert_old_or_new_at_every_line, assert_predictions_of_one_fit
 
+# Hundreds of fits, raised in at lines of Python.
+pytestmark = pytest.mark.no_sanitizer
+
 ESTIMATORS = [
     SVC(),
     LinearSVC(),

@@ -11,6 +11,9 @@ import scipy.sparse as sp
 from maxmargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM, kernels
 from support.interrupt import assert_old_or_new_at_every_line, assert_predictions_of_one_fit
 
+# Hundreds of fits, raised in at lines of Python.
+pytestmark = pytest.mark.no_sanitizer
+
 
 class Table:
     """What pandas' data frames show of themselves."""

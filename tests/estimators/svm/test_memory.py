@@ -13,6 +13,9 @@ from oracles.problems import rng
 from support.fresh_process import needs_linux
 from support.memory import peak_growth
 
+# A sanitizer's allocator takes memory of its own.
+pytestmark = pytest.mark.no_sanitizer
+
 
 def values_by_definition(model, X, gamma):
     """The value of every pair of classes, from the public attributes."""
