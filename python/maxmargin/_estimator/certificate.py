@@ -193,9 +193,7 @@ class Certificates(Sequence[Certificate]):
     def __getitem__(self, places: Any) -> Any:
         if isinstance(places, slice):
             return tuple(self[place] for place in range(*places.indices(len(self))))
-        fields = {name: values[places].item() for name, values in self.fields.items()}
-        fields["stop_reason"] = _core.STOP_REASONS[fields["stop_reason"]]
-        return Certificate(**fields)
+        return _certificate_at(self.fields, places)
 
     def __eq__(self, other: Any) -> bool:
         return isinstance(other, Sequence) and tuple(self) == tuple(other)
@@ -203,12 +201,20 @@ class Certificates(Sequence[Certificate]):
     __hash__ = None  # type: ignore[assignment]
 
 
+def _certificate_at(fields: dict[str, NDArray[Any]], place: int) -> Certificate:
+    """Return the certificate of one machine from the core's fields of all."""
+    found = {name: values.item(place) for name, values in fields.items()}
+    reason = _core.STOP_REASONS[found["stop_reason"]]
+    found["stop_reason"], found["converged"] = reason, reason == "converged"
+    found["duality_gap"] = found["primal_objective"] + found["dual_objective"]
+    return Certificate(**found)
+
+
 def certificate_of(fields: dict[str, NDArray[Any]], seconds: float) -> Certificate:
     """Return the certificate of a fit from the core's fields of it, by machine."""
+    if len(fields["n_iter"]) == 1:
+        return _certificate_at(fields, 0)
     machines = Certificates(fields)
-    if len(machines) == 1:
-        only: Certificate = machines[0]
-        return only
     failed = np.flatnonzero(~machines.fields["converged"])
     reason = machines.fields["stop_reason"][failed[0]] if len(failed) > 0 else 0
     totals = {name: sum(values.tolist()) for name, values in machines.fields.items()}
