@@ -39,7 +39,7 @@ struct PackingPlan {
   ValueBound largest_value_bound() const;
 
   // Whether float32 could not hold the numbers whose differences are formed.
-  bool needs_float64() const { return packing.by_differences && rate_of_difference == 0.0; }
+  bool needs_float64() const { return packing.needs_float64 && rate_of_difference == 0.0; }
 
   // X holds the values of all samples with all.
   bool is_precomputed() const { return kernel.type == KernelType::precomputed; }

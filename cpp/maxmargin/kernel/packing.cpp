@@ -8,6 +8,10 @@ namespace {
 
 // Of exponents: up to here, their roundings are below about 1e-12.
 constexpr double kLargestExponent = 0x1p13;
+// Differences u of numbers x that are rounded to float32 move an exponent by about 2 u x 2^-24, or,
+// of magnitudes, by x 2^-23; u is a few units where the value counts. So far, that is no more than
+// what the products below kLargestExponent lose.
+constexpr double kLargestSquareInFloat32 = 0x1p20;
 
 // Samples with more wide features than this are packed densely, unless that takes many times as
 // much memory: to meet the features of two rows one by one takes ten times as long as a block does.
@@ -103,7 +107,13 @@ Packing::Packing(const MatrixView& X, const KernelParams& kernel, double density
     is_sparse = wide.size() <= kFewWide || density < kDenseEnough;
   }
   // Less a centre, numbers would lose the digits that their differences have.
-  if (by_differences && !is_sparse) scaling = scaling_of(X, false, threads, control);
+  needs_float64 = by_differences;
+  if (by_differences && !is_sparse) {
+    scaling = scaling_of(X, false, threads, control);
+    const Measure packed(rate, pairing_of(kernel), scaling);
+    needs_float64 =
+        !(packed.factor <= (packed.is_square ? kLargestSquareInFloat32 : kLargestExponent));
+  }
   if (is_sparse) order = FeatureOrder(X, control, std::move(wide));
 }
 

@@ -28,6 +28,7 @@ struct Packing {
 
   bool is_sparse = false;
   bool by_differences = false;
+  bool needs_float64 = false; // for differences
   Scaling scaling;
   FeatureOrder order; // of sparse ones
 };

@@ -223,3 +223,21 @@ def test_float32_samples():
     model = SVC(gamma=1.0, C=10.0).fit(X, y)
     f = exact(X, X, "rbf")[:, model.support_] @ model.dual_coef_[0] + model.intercept_[0]
     np.testing.assert_allclose(model.decision_function(X), f, atol=1e-10)
+
+
+@pytest.mark.parametrize("C", [10.0, 1e4])
+@pytest.mark.parametrize("kind", ["rbf", "laplacian"])
+@pytest.mark.parametrize("big", [50.0, 200.0, 1e3, 3e3, 1e5])
+def test_problems_large_enough_for_float32(big, kind, C):
+    """On either side of where float32 holds the numbers whose differences are formed."""
+    X = pairs(400, 4, big, 16)
+    y = rng(17).random(400) < 0.5
+    model = SVC(kernel=KERNELS[kind](gamma=1.0), C=C).fit(X, y)
+    K = exact(X, X[model.support_], kind)
+    f = K @ model.dual_coef_[0] + model.intercept_[0]
+    alpha, margin = np.zeros(400), np.where(y, f, -f)
+    alpha[model.support_] = abs(model.dual_coef_[0])
+    short, over = (1.0 - margin)[alpha < C].max(), (margin - 1.0)[alpha > 0.0].max()
+    assert model.certificate_.converged
+    assert max(short, over) <= model.certificate_.kkt_violation + 1e-8
+    np.testing.assert_allclose(model.decision_function(X), f, atol=1e-9)
