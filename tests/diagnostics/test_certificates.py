@@ -127,6 +127,19 @@ def test_what_two_variables_of_a_sample_have_in_common_costs_no_digits():
     check(model, False, X, y, weight)
 
 
+@pytest.mark.parametrize("tol", [1e-3, 1e-9])
+def test_a_tube_that_should_have_no_width_is_as_wrong_as_it_is_wide(tol):
+    """The sum of the coefficients is below what nu allows: only epsilon = 0 is optimal."""
+    X, z = np.array([[0.0], [-2.0], [-3.0]]), np.array([-2.0, 1.0, -2.0])
+    model = NuSVR(kernel="rbf", gamma=0.3, C=65.6, tol=tol).fit(X, z)
+    errors = np.abs(z - model.predict(X))
+    assert abs(model.dual_coef_).sum() < 0.9 * 0.5 * 65.6 * 3
+    np.testing.assert_allclose(errors, model.epsilon_, rtol=1e-6, atol=1e-12)  # all are free
+    assert model.epsilon_ <= model.certificate_.kkt_violation < tol
+    recomputed = diagnostics.certificate(model, X, z)
+    assert recomputed.kkt_violation == pytest.approx(model.certificate_.kkt_violation, rel=1e-6)
+
+
 @pytest.mark.parametrize("name", ["SVC", "SVR", "NuSVR"])
 @pytest.mark.parametrize(
     ("value", "params"),

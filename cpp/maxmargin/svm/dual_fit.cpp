@@ -54,7 +54,10 @@ DualFit::DualFit(const Formulation& formulation, dual::DualProblem problem,
   beta_.resize(formulation_.C.size());
   if (formulation_.is_duplicated())
     for (std::size_t i = 0; i < beta_.size(); ++i) beta_[i] += solution_.beta[beta_.size() + i];
-  if (formulation_.is_duplicated() && !solution_.is_inexact) find_intervals();
+  if (!formulation_.is_duplicated()) return;
+  // The offset goes by what is free of the model's own, without what two variables have in common.
+  for (index_t v = 0; v < problem_.size(); ++v) solution_.beta[v] = coefficient(v);
+  if (!solution_.is_inexact) find_intervals();
 }
 
 template <Real T> void DualFit::solve_in(const KernelSource& source) {
@@ -154,6 +157,10 @@ Certificate DualFit::certify(const std::function<Objectives()>& evaluate) {
   certificate_.dual_objective = objectives.dual;
   certificate_.primal_objective = objectives.primal;
   certificate_.kkt_violation = solution_.kkt_violation();
+  // Where the coefficients do not sum up to what is their most, the width should be 0.
+  const bool has_slack = objectives.magnitude < (1.0 - kDriftShare) * formulation_.sum;
+  if (formulation_.is_duplicated() && formulation_.has_free_width() && has_slack)
+    certificate_.kkt_violation = std::max(certificate_.kkt_violation, offset().width);
   bool is_finite = std::isfinite(objectives.primal);
   for (const double multiplier : multipliers()) is_finite = is_finite && std::isfinite(multiplier);
   if (!is_finite) throw NumericError("kernel values overflow");

@@ -25,9 +25,10 @@ from maxmargin.svm.one_class import OneClassSVM
 from maxmargin.svm.regression import SVR, NuSVR
 
 # Shares of a bound, and of sum |beta|: a coefficient this near to the bound is at it, and a sum
-# this far from what it is to be is another.
+# this far from what it is to be is another; one this much below its most is below it.
 _ROUNDING = 64 * float(np.finfo(float).eps)
 _WRONG_SUM = 1e-8
+_ROUNDING_OF_SUM = 1e-9
 
 
 def certificate(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Certificate:
@@ -202,7 +203,11 @@ class _Problem(NamedTuple):
         if not is_free:
             ups, lows = zip(*intervals, strict=True)
             intervals = [(max(ups), min(lows))]
-        return max(0.0, *(float(up - low) for up, low in intervals))
+        least = 0.0
+        if self.free_width is not None and self.sign is None:
+            # With a sum of |beta| below its most, the best width is 0.
+            least = self.width if magnitude < (1.0 - _ROUNDING_OF_SUM) * self.free_width else 0.0
+        return max(least, *(float(up - low) for up, low in intervals))
 
     def _rounding(self) -> float:
         """Return by how much rounding may move the difference of two decision values."""
