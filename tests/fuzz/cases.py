@@ -147,15 +147,19 @@ class Case:
         try:
             return self.make().fit(X, self.y, **weight)
         except ValueError as error:
-            if any(text in str(error) for text in ALLOWED_ERRORS):
+            is_indefinite = self.params.get("kernel") == "sigmoid"
+            allowed = [*ALLOWED_ERRORS, *is_indefinite * ["a positive semidefinite kernel"]]
+            if any(text in str(error) for text in allowed):
                 raise NotApplicable from error
             raise
 
     def values(self, model: Any, Z: np.ndarray) -> np.ndarray:
         """Decision values, or predictions of a regression; a column for each machine."""
+        return self.values_of_passed(model, self.passed(Z))
+
+    def values_of_passed(self, model: Any, samples: Any) -> np.ndarray:
         call = model.predict if self.estimator in REGRESSIONS else model.decision_function
-        values = np.asarray(call(self.passed(Z)))
-        return values.reshape(len(Z), -1)
+        return np.asarray(call(samples)).reshape(samples.shape[0], -1)
 
     def text(self) -> str:
         """A program that makes the case."""

@@ -192,8 +192,12 @@ def bits(case: Case, rng: np.random.Generator) -> None:
     for name, other in again.items():
         assert np.array_equal(case.values(other, case.X), expected), f"{name} changes values"
     kernel = case.params.get("kernel", "rbf")
-    if case.estimator in KERNEL_MACHINES and kernel not in ("linear", "function"):
-        alone = np.concatenate([case.values(model, x[np.newaxis]) for x in case.X[:3]])
+    # Some compositions are numpy's, whose products of matrices depend on their number of rows.
+    is_numpys = getattr(model.get_params().get("kernel"), "_core_params", lambda: 0)() is None
+    if case.estimator in KERNEL_MACHINES and kernel not in ("linear", "function") and not is_numpys:
+        samples = case.passed(case.X)  # of a given kernel, its rows: numpy's products are its own
+        rows = [samples[i : i + 1] for i in range(min(3, len(case.X)))]
+        alone = np.concatenate([case.values_of_passed(model, row) for row in rows])
         assert np.array_equal(alone, expected[: len(alone)]), "a row alone differs"
     if case.estimator in ("LinearSVC", "Perceptron", "SGDClassifier") and len(model.classes_) > 2:
         best = model.classes_[expected.argmax(axis=1)]
