@@ -68,7 +68,9 @@ template <Real T, class I> Hash hash_of(const CsrView<T, I>& X, index_t i, const
 }
 
 template <class V> bool are_equal(std::span<const V> a, std::span<const V> b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
+  // memcmp may not be given the null pointers of empty spans.
+  return a.size() == b.size() &&
+         (a.empty() || std::memcmp(a.data(), b.data(), a.size_bytes()) == 0);
 }
 template <Real T> bool are_equal(const DenseView<T>& X, index_t i, index_t j) {
   const auto size = static_cast<std::size_t>(X.cols);

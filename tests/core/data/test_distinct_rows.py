@@ -182,3 +182,11 @@ def test_decision_values_are_those_of_all_support_vectors(name, form):
         K = kernel(form(X[:7]), support_vectors, gamma=GAMMA)
         expected = K @ model.dual_coef_[0] + model.intercept_
     np.testing.assert_allclose(values, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("model", [SVC(), SVR(), NuSVR(), OneClassSVM()])
+def test_samples_without_any_entry(model):
+    X, y = sp.csr_array((6, 3)), [0, 1] * 3
+    predicted = model.fit(X, y).predict(X)
+    model.fit(X.toarray(), y)
+    assert np.array_equal(predicted, model.predict(X.toarray()))
