@@ -7,7 +7,6 @@ process, take memory beyond the limit, or hang.
 from __future__ import annotations
 
 import contextlib
-import faulthandler
 import io as streams
 import os
 import pickle
@@ -177,7 +176,6 @@ KINDS: dict[str, tuple[Callable[[np.random.Generator], list[bytes]], Callable[[b
 
 def outcome(kind: str, files: list[bytes]) -> tuple[int, str]:
     """Read files in a child process; return the first at which something is wrong, and what."""
-    faulthandler.cancel_dump_traceback_later()
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
@@ -221,7 +219,7 @@ def run(kind: str, seed: int) -> str | None:
         smaller = next((part for part in parts if last in outcome(kind, [part])[1]), None)
         data, size = (data, size // 2) if smaller is None else (smaller, min(size, len(smaller)))
     return (
-        f"{outcome(kind, [data])[1]}\nimport sys\n"
+        f"{outcome(kind, [data])[1] or found + ', not again alone'}\nimport sys\n"
         "sys.path[:0] = ['tests/fuzz', 'tests']\n"
         f"import files\nfiles.read_{kind}({data!r})\n"
     )
