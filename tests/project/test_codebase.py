@@ -30,7 +30,7 @@ COLUMNS = [
     {"kernel", "optim"},
     WINGS | {"model"},
     {"svm"},
-    {"bindings", "c"},
+    {"bindings", "c", "dropin"},
     {"tests", "example"},
 ]
 LAYERS = {layer: set().union(*COLUMNS[:i]) for i, column in enumerate(COLUMNS) for layer in column}
@@ -109,7 +109,7 @@ def layer_problems(path: str, text: str) -> list[str]:
         if name.startswith('"') and layer_of(f"cpp/{file}") not in LAYERS[layer] | {layer}:
             problems.append(f"{path}: {layer} may not include {file}")
         elif name.startswith('"') and not file.startswith(
-            ("maxmargin/", "bindings/", "c/", "tests/")
+            ("maxmargin/", "bindings/", "c/", "dropin/", "tests/")
         ):
             problems.append(f"{path}: {file} is not under a prefix of ours")
     return problems
