@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -203,10 +204,13 @@ class Constant(Kernel):
 class _Composed(Kernel):
     """A kernel made of several by one operation, which is associative."""
 
-    parts: tuple[Kernel, ...]
+    _operation: str
+    _combine: np.ufunc
 
     def __init__(self, parts: tuple[Kernel, ...]) -> None:
-        self.parts = _flattened(parts, type(self))
+        kind = type(self)
+        flat = (part.parts if isinstance(part, kind) else (part,) for part in parts)
+        self.parts: tuple[Kernel, ...] = tuple(chain.from_iterable(flat))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         params = {f"k{i}": part for i, part in enumerate(self.parts, start=1)}
@@ -218,44 +222,50 @@ class _Composed(Kernel):
     def _state(self) -> tuple[Any, ...]:
         return self.parts
 
+    def _core_steps(self) -> Steps | None:
+        return joined([part._core_steps() for part in self.parts], self._operation)
+
+    def _check_samples(self, X: Matrix) -> None:
+        for part in self.parts:
+            part._check_samples(X)
+
+    def _values(self, A: Matrix, B: Matrix) -> NDArray[np.float64]:
+        return self._combined(part._values(A, B) for part in self.parts)
+
+    def _diagonal(self, A: Matrix) -> NDArray[np.float64]:
+        return self._combined(part._diagonal(A) for part in self.parts)
+
+    def _combined(self, parts: Iterator[NDArray[np.float64]]) -> NDArray[np.float64]:
+        total = next(parts).copy()
+        for part in parts:
+            self._combine(total, part, out=total)
+        return total
+
 
 class _Sum(_Composed):
+    _operation, _combine = "+", np.add
+
     def __repr__(self) -> str:
         return " + ".join(map(repr, self.parts))
 
-    def _core_steps(self) -> Steps | None:
-        return joined([part._core_steps() for part in self.parts], "+")
-
-    def _check_samples(self, X: Matrix) -> None:
-        for part in self.parts:
-            part._check_samples(X)
-
-    def _values(self, A: Matrix, B: Matrix) -> NDArray[np.float64]:
-        return _summed([part._values(A, B) for part in self.parts])
-
-    def _diagonal(self, A: Matrix) -> NDArray[np.float64]:
-        return _summed([part._diagonal(A) for part in self.parts])
-
 
 class _Product(_Composed):
+    _operation, _combine = "*", np.multiply
+
     def __repr__(self) -> str:
         return " * ".join(map(_as_factor, self.parts))
 
-    def _core_steps(self) -> Steps | None:
-        return joined([part._core_steps() for part in self.parts], "*")
+
+class _Changed(Kernel):
+    """A kernel made of another one."""
+
+    kernel: Kernel
 
     def _check_samples(self, X: Matrix) -> None:
-        for part in self.parts:
-            part._check_samples(X)
-
-    def _values(self, A: Matrix, B: Matrix) -> NDArray[np.float64]:
-        return _multiplied([part._values(A, B) for part in self.parts])
-
-    def _diagonal(self, A: Matrix) -> NDArray[np.float64]:
-        return _multiplied([part._diagonal(A) for part in self.parts])
+        self.kernel._check_samples(X)
 
 
-class _Scaled(Kernel):
+class _Scaled(_Changed):
     _parameters = ("factor", "kernel")
 
     def __init__(self, factor: float, kernel: Kernel) -> None:
@@ -268,9 +278,6 @@ class _Scaled(Kernel):
     def _core_steps(self) -> Steps | None:
         return scaled(self.kernel._core_steps(), self.factor)
 
-    def _check_samples(self, X: Matrix) -> None:
-        self.kernel._check_samples(X)
-
     def _values(self, A: Matrix, B: Matrix) -> NDArray[np.float64]:
         return self.factor * self.kernel._values(A, B)
 
@@ -278,8 +285,8 @@ class _Scaled(Kernel):
         return self.factor * self.kernel._diagonal(A)
 
 
-class _Weighted(Kernel):
-    _parameters = ("kernel", "function")
+class _Weighted(_Changed):
+    _parameters: tuple[str, ...] = ("kernel", "function")
 
     def __init__(self, kernel: Kernel, function: Callable[[Any], Any]) -> None:
         if not callable(function):
@@ -293,9 +300,6 @@ class _Weighted(Kernel):
 
     def _core_steps(self) -> Steps | None:
         return weighed(self.kernel._core_steps(), self._weights)
-
-    def _check_samples(self, X: Matrix) -> None:
-        self.kernel._check_samples(X)
 
     def _weights(self, A: Matrix) -> NDArray[np.float64]:
         weights = self.function(for_function(A))
@@ -325,7 +329,7 @@ class _Weighted(Kernel):
         return np.square(self._weights(A)) * self.kernel._diagonal(A)
 
 
-class _Normalised(Kernel):
+class _Normalised(_Weighted):
     _parameters = ("kernel",)
 
     def __init__(self, kernel: Kernel) -> None:
@@ -334,24 +338,14 @@ class _Normalised(Kernel):
     def __repr__(self) -> str:
         return f"{_as_factor(self.kernel)}.normalised()"
 
-    def _core_steps(self) -> Steps | None:
-        return weighed(self.kernel._core_steps(), self._scales)
-
-    def _scales(self, A: Matrix) -> NDArray[np.float64]:
+    def _weights(self, A: Matrix) -> NDArray[np.float64]:
         with np.errstate(over="ignore", invalid="ignore"):
             squares = self.kernel._diagonal(A)
         is_positive = squares > 0.0
         scales = np.where(is_positive, 1.0 / np.sqrt(np.where(is_positive, squares, 1.0)), 0.0)
         return np.where(np.isfinite(squares), scales, np.nan)  # so that no overflow goes unseen
 
-    def _check_samples(self, X: Matrix) -> None:
-        self.kernel._check_samples(X)
-
-    def _values(self, A: Matrix, B: Matrix) -> NDArray[np.float64]:
-        scaled: NDArray[np.float64] = (
-            self._scales(A)[:, np.newaxis] * self.kernel._values(A, B) * self._scales(B)
-        )
-        return scaled
+    _scales = _weights  # the name in pickles of fitted machines of 0.1.0
 
     def _diagonal(self, A: Matrix) -> NDArray[np.float64]:
         return np.where(self.kernel._diagonal(A) > 0.0, 1.0, 0.0)
@@ -371,26 +365,5 @@ def _check_part(name: str, value: Any) -> Kernel:
     return part
 
 
-def _flattened(parts: tuple[Kernel, ...], kind: type[_Composed]) -> tuple[Kernel, ...]:
-    flat: list[Kernel] = []
-    for part in parts:
-        flat += part.parts if isinstance(part, kind) else (part,)
-    return tuple(flat)
-
-
 def _as_factor(kernel: Kernel) -> str:
     return f"({kernel!r})" if isinstance(kernel, (_Composed, _Scaled)) else repr(kernel)
-
-
-def _summed(parts: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-    total = parts[0].copy()
-    for part in parts[1:]:
-        total += part
-    return total
-
-
-def _multiplied(parts: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-    total = parts[0].copy()
-    for part in parts[1:]:
-        total *= part
-    return total

@@ -14,21 +14,20 @@ from maxmargin._estimator.wording import shown
 from maxmargin._input.sparse import CsrMatrix, Matrix
 from maxmargin.kernels._base import Kernel
 from maxmargin.kernels._parameter import KernelParams, row_sums
-from maxmargin.kernels._products import Linear, Polynomial, PowerSum
-from maxmargin.kernels._steps import Steps
+from maxmargin.kernels._products import (
+    CoreKernel,
+    ExponentialKernel,
+    Linear,
+    Polynomial,
+    PowerSum,
+)
 
 _BLOCK_ELEMENTS = 1 << 20
 _MOST_FEATURES = 1_000_000
 
 
-class _FeaturewiseKernel(Kernel):
+class _FeaturewiseKernel(CoreKernel):
     """A function of a sum over the features, each of two numbers."""
-
-    def _core_params(self) -> KernelParams:
-        raise NotImplementedError
-
-    def _core_steps(self) -> Steps:
-        return [(self._core_params(), 1.0)]
 
     def _values(self, A: Matrix, B: Matrix) -> NDArray[np.float64]:
         self._check_samples(A)
@@ -54,10 +53,15 @@ class _FeaturewiseKernel(Kernel):
         raise NotImplementedError
 
     def _of_sums(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
-        return sums
+        raise NotImplementedError
 
 
-class Laplacian(_FeaturewiseKernel):
+class _Exponential(ExponentialKernel, _FeaturewiseKernel):
+    def _of_sums(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.exp(-self.gamma * sums)
+
+
+class Laplacian(_Exponential):
     """exp(-gamma sum of |x_k - z_k|)
 
     Parameters
@@ -65,11 +69,6 @@ class Laplacian(_FeaturewiseKernel):
     gamma : float, default=1.0
         > 0.
     """
-
-    _parameters = ("gamma",)
-
-    def __init__(self, gamma: float = 1.0) -> None:
-        self.gamma = _input.check_real("gamma", gamma, above=0)
 
     def _core_params(self) -> KernelParams:
         return KernelParams("laplacian", self.gamma, function=self)
@@ -80,14 +79,8 @@ class Laplacian(_FeaturewiseKernel):
     def _terms(self, x: NDArray[np.float64], z: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.abs(x - z)
 
-    def _of_sums(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.exp(-self.gamma * sums)
 
-    def _diagonal(self, A: Matrix) -> NDArray[np.float64]:
-        return np.ones(A.shape[0])
-
-
-class ChiSquared(_FeaturewiseKernel):
+class ChiSquared(_Exponential):
     """exp(-gamma sum of (x_k - z_k)^2 / (x_k + z_k)), of features >= 0
 
     A term with x_k = z_k = 0 is 0 (Zhang, Marszalek, Lazebnik and Schmid 2007).
@@ -98,23 +91,12 @@ class ChiSquared(_FeaturewiseKernel):
         > 0.
     """
 
-    _parameters = ("gamma",)
-
-    def __init__(self, gamma: float = 1.0) -> None:
-        self.gamma = _input.check_real("gamma", gamma, above=0)
-
     def _core_params(self) -> KernelParams:
         return KernelParams("chi_squared", self.gamma, function=self)
 
     def _terms(self, x: NDArray[np.float64], z: NDArray[np.float64]) -> NDArray[np.float64]:
         total = x + z
         return np.square(x - z) / np.where(total > 0.0, total, 1.0)
-
-    def _of_sums(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.exp(-self.gamma * sums)
-
-    def _diagonal(self, A: Matrix) -> NDArray[np.float64]:
-        return np.ones(A.shape[0])
 
 
 class HistogramIntersection(_FeaturewiseKernel):
@@ -125,6 +107,9 @@ class HistogramIntersection(_FeaturewiseKernel):
 
     def _terms(self, x: NDArray[np.float64], z: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.minimum(x, z)
+
+    def _of_sums(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
+        return sums
 
     def _diagonal(self, A: Matrix) -> NDArray[np.float64]:
         return row_sums(A, np.positive)

@@ -12,7 +12,7 @@ from maxmargin.kernels._parameter import KernelParams, kernel_block, squared_nor
 from maxmargin.kernels._steps import Steps
 
 
-class _CoreKernel(Kernel):
+class CoreKernel(Kernel):
     """A kernel that the core evaluates itself."""
 
     def _core_params(self) -> KernelParams:
@@ -32,7 +32,7 @@ class _CoreKernel(Kernel):
         raise NotImplementedError
 
 
-class Linear(_CoreKernel):
+class Linear(CoreKernel):
     """x.z"""
 
     def _core_params(self) -> KernelParams:
@@ -42,7 +42,7 @@ class Linear(_CoreKernel):
         return products
 
 
-class Polynomial(_CoreKernel):
+class Polynomial(CoreKernel):
     """(gamma x.z + coef0)^degree
 
     Parameters
@@ -69,7 +69,7 @@ class Polynomial(_CoreKernel):
         return powers
 
 
-class Sigmoid(_CoreKernel):
+class Sigmoid(CoreKernel):
     """tanh(gamma x.z + coef0), which is not positive semidefinite
 
     Parameters
@@ -92,7 +92,19 @@ class Sigmoid(_CoreKernel):
         return np.tanh(self.gamma * products + self.coef0)
 
 
-class RBF(_CoreKernel):
+class ExponentialKernel(CoreKernel):
+    """exp(-gamma times a distance)"""
+
+    _parameters = ("gamma",)
+
+    def __init__(self, gamma: float = 1.0) -> None:
+        self.gamma = _input.check_real("gamma", gamma, above=0)
+
+    def _diagonal(self, A: Matrix) -> NDArray[np.float64]:
+        return np.ones(A.shape[0])
+
+
+class RBF(ExponentialKernel):
     """exp(-gamma ||x - z||^2)
 
     Parameters
@@ -101,16 +113,8 @@ class RBF(_CoreKernel):
         > 0.
     """
 
-    _parameters = ("gamma",)
-
-    def __init__(self, gamma: float = 1.0) -> None:
-        self.gamma = _input.check_real("gamma", gamma, above=0)
-
     def _core_params(self) -> KernelParams:
         return KernelParams("rbf", self.gamma)
-
-    def _diagonal(self, A: Matrix) -> NDArray[np.float64]:
-        return np.ones(A.shape[0])
 
 
 class PowerSum(Kernel):
