@@ -32,6 +32,9 @@ class BaseEstimator:
     finds has a trailing underscore.
     """
 
+    # What scikit-learn calls its kind.
+    _estimator_type: str
+
     # All that `fit` finds, put here in one assignment; `commit` and `fitted_model` alone know it.
     _model: Any
 
@@ -190,7 +193,7 @@ class BaseEstimator:
                 commit(self, model)
             vars(self).update(state)
             if "_model" in vars(self):
-                _input.check_consistent(self._is_own(self._model), owner, "the model")
+                _input.check_fits(self._is_own(self._model), "the model")
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             raise ValueError(
                 f"The internal representation of {owner} was altered: {error}"
@@ -207,15 +210,19 @@ class BaseEstimator:
     def __sklearn_is_fitted__(self) -> bool:
         return "_model" in vars(self)
 
-    def _is_pairwise(self) -> bool:
-        """Return whether X holds a value for every pair of samples."""
-        return getattr(self, "kernel", None) == "precomputed"
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, TargetTags
 
-    def _input_tags(self) -> Any:
-        from sklearn.utils import InputTags
-
-        is_pairwise = self._is_pairwise()
-        return InputTags(sparse=not is_pairwise, pairwise=is_pairwise)
+        kind = self._estimator_type
+        is_pairwise = getattr(self, "kernel", None) == "precomputed"
+        return Tags(
+            estimator_type=kind,
+            target_tags=TargetTags(required=kind != "outlier_detector"),
+            transformer_tags=None,
+            regressor_tags=RegressorTags() if kind == "regressor" else None,
+            classifier_tags=ClassifierTags() if kind == "classifier" else None,
+            input_tags=InputTags(sparse=not is_pairwise, pairwise=is_pairwise),
+        )
 
     def _check_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():
@@ -340,18 +347,6 @@ class Classifier(BaseEstimator):
         weight = _input.check_sample_weight(sample_weight, len(predicted))
         return float(np.average(predicted == labels, weights=weight))
 
-    def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import ClassifierTags, Tags, TargetTags
-
-        return Tags(
-            estimator_type="classifier",
-            target_tags=TargetTags(required=True),
-            transformer_tags=None,
-            regressor_tags=None,
-            classifier_tags=ClassifierTags(),
-            input_tags=self._input_tags(),
-        )
-
 
 class Regressor(BaseEstimator):
     """A regression: R^2 as score."""
@@ -385,15 +380,3 @@ class Regressor(BaseEstimator):
         if spread == 0.0:
             return 1.0 if errors == 0.0 else 0.0
         return 1.0 - errors / spread
-
-    def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import RegressorTags, Tags, TargetTags
-
-        return Tags(
-            estimator_type="regressor",
-            target_tags=TargetTags(required=True),
-            transformer_tags=None,
-            regressor_tags=RegressorTags(),
-            classifier_tags=None,
-            input_tags=self._input_tags(),
-        )

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from maxmargin import _input
 from maxmargin._estimator.base import fitted_model
 from maxmargin._input.sparse import Matrix
+from maxmargin._input.state import check_fits
 
 Self = TypeVar("Self", bound="FittedState")
 
@@ -92,18 +93,6 @@ def part(path: str) -> Any:
         return value
 
     return property(read)
-
-
-def check_fits(is_sound: bool, name: str) -> None:
-    """Refuse a part of a fitted state that does not fit the others.
-
-    Raises
-    ------
-    ValueError
-        If it is not sound.
-    """
-    if not is_sound:
-        raise ValueError(f"{name} does not fit the rest of the model; fit it again")
 
 
 def check_names(names: Any, n_features: int) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from maxmargin import _core, _input
 from maxmargin._estimator.base import BaseEstimator, Classifier, commit, fitted_model
-from maxmargin._estimator.fitted import FittedState, check_classes, check_fits
+from maxmargin._estimator.fitted import FittedState, check_classes
 from maxmargin._input.sparse import Matrix, product
 
 Self = TypeVar("Self", bound="LinearFunctions")
@@ -99,7 +99,7 @@ class LinearFunctions(BaseEstimator):
 
     def _converted(self, state: dict[str, Any]) -> tuple[dict[str, Any], FittedFunctions]:
         coef, classes = np.atleast_2d(state.pop("coef_")), state.pop("classes_", None)
-        check_fits(coef.shape[1:] == (state.pop("n_features_in_"),), "n_features_in_")
+        _input.check_fits(coef.shape[1:] == (state.pop("n_features_in_"),), "n_features_in_")
         n_classes = 0 if classes is None else len(classes)
         core = _core.LinearModel(coef.astype(np.float64), state.pop("intercept_"), n_classes)
         names = state.pop("feature_names_in_", None)

@@ -10,19 +10,16 @@ from numpy.typing import NDArray
 from maxmargin._input.sparse import CsrMatrix, check_structure
 
 
-def check_consistent(is_intact: bool, owner: str, part: str) -> None:
-    """Refuse a fitted estimator of which a part does not fit the others.
+def check_fits(is_sound: bool, name: str) -> None:
+    """Refuse a part of a fitted state that does not fit the others.
 
     Raises
     ------
     ValueError
-        If the part is not intact.
+        If it is not sound.
     """
-    if not is_intact:
-        raise ValueError(
-            f"The internal representation of {owner} was altered: {part} does not fit the rest of "
-            "the model; fit it again"
-        )
+    if not is_sound:
+        raise ValueError(f"{name} does not fit the rest of the model; fit it again")
 
 
 def check_part(name: str, value: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from maxmargin import _core, _input
 from maxmargin._estimator.base import Classifier, commit, fitted_model
-from maxmargin._estimator.fitted import check_fits, part
+from maxmargin._estimator.fitted import part
 from maxmargin._estimator.linear_functions import FittedFunctions, LinearFunctions
 from maxmargin._estimator.one_vs_rest import OneVsRest, class_factors, positive_classes
+from maxmargin._estimator.texts import FIT, documented_method
 from maxmargin._input import Callback, ClassWeight
 from maxmargin._input.examples import EMPTY, Examples
 from maxmargin._input.mapped import is_mapped
@@ -37,7 +38,7 @@ class FittedOnline(FittedFunctions):
 
     def check(self) -> None:
         super().check()
-        check_fits(self.states.shape == self.core.coef.shape, "the state of training")
+        _input.check_fits(self.states.shape == self.core.coef.shape, "the state of training")
 
     @property
     def t(self) -> float:
@@ -82,6 +83,7 @@ class OnlineLinear(LinearFunctions, OneVsRest, Classifier):
 
     _remedy = "take shorter steps"
 
+    @documented_method(FIT)
     def fit(self: Self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train on samples `X` with labels `y`, from w = 0 unless `warm_start` is set.
 
@@ -96,11 +98,6 @@ class OnlineLinear(LinearFunctions, OneVsRest, Classifier):
         sample_weight : array-like of shape (n_samples,), default=None
             Factors of the loss, and so of the learning rate, >= 0. Samples of weight 0 are left
             out; every class must keep one.
-
-        Returns
-        -------
-        object
-            The estimator itself.
 
         Raises
         ------

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from maxmargin import _core, _input
 from maxmargin._estimator.base import Classifier, commit, fitted_model
-from maxmargin._estimator.fitted import FittedState, check_fits, part
+from maxmargin._estimator.fitted import FittedState, part
 from maxmargin._estimator.one_vs_rest import OneVsRest, positive_classes
-from maxmargin._estimator.texts import PASSES, documented
+from maxmargin._estimator.texts import FIT, PASSES, documented, documented_method
 from maxmargin._input import Callback, Gamma
 from maxmargin._input.sparse import CsrMatrix, Matrix, take_rows
 from maxmargin.kernels._parameter import (
@@ -48,21 +48,21 @@ class FittedExpansion(FittedState):
     kernel_rows: int
 
     def check(self) -> None:
-        check_fits(isinstance(self.kernel, KernelParams), "the kernel")
-        check_fits(_input.are_classes(self.classes), "classes_")
+        _input.check_fits(isinstance(self.kernel, KernelParams), "the kernel")
+        _input.check_fits(_input.are_classes(self.classes), "classes_")
         coef, n_problems = self.dual_coef, len(positive_classes(len(self.classes)))
         is_coef = _input.is_finite_array(coef, np.float64, (n_problems, None))
-        check_fits(is_coef, "dual_coef_")
+        _input.check_fits(is_coef, "dual_coef_")
         is_offset = _input.is_finite_array(self.intercept, np.float64, (n_problems,))
-        check_fits(is_offset, "intercept_")
+        _input.check_fits(is_offset, "intercept_")
         is_matrix = _input.is_matrix(self.vectors, (coef.shape[1], self.n_features))
-        check_fits(is_matrix, "support_vectors_")
+        _input.check_fits(is_matrix, "support_vectors_")
         n_samples = self.alpha.shape[-1]
         shapes = (n_samples,), (n_problems, n_samples)
         is_alpha = any(_input.is_array(self.alpha, np.int64, shape) for shape in shapes)
-        check_fits(is_alpha, "alpha_")
+        _input.check_fits(is_alpha, "alpha_")
         is_support = _input.valid_indices(self.support, coef.shape[1], n_samples)
-        check_fits(is_support, "support_")
+        _input.check_fits(is_support, "support_")
         super().check()
 
     @property
@@ -170,6 +170,17 @@ class KernelPerceptron(OneVsRest, Classifier):
     [0, 1, 1, 0]
     """
 
+    kernel: str
+    degree: int
+    gamma: Gamma
+    coef0: float
+    fit_intercept: bool
+    average: bool
+    multi_class: str
+    cache_size: float
+    verbose: bool | int
+    n_jobs: int | None
+
     alpha_: NDArray[np.int64] = part("alpha")
     support_: NDArray[np.int64] = part("support")
     support_vectors_: Any = part("shown_vectors")
@@ -199,34 +210,16 @@ class KernelPerceptron(OneVsRest, Classifier):
         verbose: bool | int = 0,
         n_jobs: int | None = None,
     ) -> None:
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.max_iter = max_iter
-        self.fit_intercept = fit_intercept
-        self.shuffle = shuffle
-        self.random_state = random_state
-        self.average = average
-        self.multi_class = multi_class
-        self.tol = tol
-        self.cache_size = cache_size
-        self.verbose = verbose
-        self.n_jobs = n_jobs
+        self._store(locals())
 
+    @documented_method(FIT)
     def fit(self: Self, X: Any, y: Any) -> Self:
         """Train on samples `X` with labels `y`.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
             Numbers, booleans or strings; at least two classes.
-
-        Returns
-        -------
-        KernelPerceptron
-            The estimator itself.
 
         Raises
         ------
@@ -303,7 +296,7 @@ class KernelPerceptron(OneVsRest, Classifier):
             **{name: state.pop(f"{name}_") for name in names},
         )
         model.check()
-        check_fits(model.n_features == n_features, "n_features_in_")
+        _input.check_fits(model.n_features == n_features, "n_features_in_")
         return state, model
 
     def _is_own(self, model: Any) -> bool:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from maxmargin import _core, _input
 from maxmargin._estimator.certificate import Certificate
-from maxmargin._estimator.fitted import check_classes, check_fits, check_names
+from maxmargin._estimator.fitted import check_classes, check_names
 from maxmargin._input.sparse import CsrMatrix, Matrix, csr_of_dense, rows_between, weighted_row_sum
 from maxmargin.kernels._parameter import (
     KernelParams,
@@ -64,24 +64,24 @@ class TrainedMachine:
         """
         core, classes, weight = self.core, self.classes, self.class_weight
         n_classes = len(core.n_support)
-        check_fits(isinstance(self.kernel, KernelParams), "the kernel")
+        _input.check_fits(isinstance(self.kernel, KernelParams), "the kernel")
         check_classes(classes, n_classes)
         is_weight = _input.is_finite_array(weight, np.float64, (n_classes,))
-        check_fits(weight is None or is_weight, "class_weight_")
-        check_fits(isinstance(self.n_features, (int, np.integer)), "n_features_in_")
+        _input.check_fits(weight is None or is_weight, "class_weight_")
+        _input.check_fits(isinstance(self.n_features, (int, np.integer)), "n_features_in_")
         if self.kernel.type != "callable":
-            check_fits(self.n_features == core.n_features, "n_features_in_")
+            _input.check_fits(self.n_features == core.n_features, "n_features_in_")
         elif self.vectors is not None:
             shape = (self.n_support_vectors, self.n_features)
-            check_fits(_input.is_matrix(self.vectors, shape), "support_vectors_")
+            _input.check_fits(_input.is_matrix(self.vectors, shape), "support_vectors_")
         check_names(self.feature_names, self.n_features)
-        check_fits(isinstance(self.feature_hint, str), "the hint")
+        _input.check_fits(isinstance(self.feature_hint, str), "the hint")
         if self.certificate is not None:
-            check_fits(isinstance(self.certificate, Certificate), "certificate_")
-            check_fits(isinstance(self.shape_fit, tuple), "shape_fit_")
-            check_fits(len(core.support) == self.n_support_vectors, "support_")
+            _input.check_fits(isinstance(self.certificate, Certificate), "certificate_")
+            _input.check_fits(isinstance(self.shape_fit, tuple), "shape_fit_")
+            _input.check_fits(len(core.support) == self.n_support_vectors, "support_")
             has_nu = core.type in ("nu_svc", "nu_svr")
-            check_fits(len(core.equivalent) == has_nu * core.n_machines, "C_ or epsilon_")
+            _input.check_fits(len(core.equivalent) == has_nu * core.n_machines, "C_ or epsilon_")
 
     @property
     def support_vectors(self) -> Matrix:
@@ -235,7 +235,7 @@ class TrainedMachine:
             state = dict(state)
             version, parts = state.pop("version", None), state.pop("parts", {})
             kernel: KernelParams = state["kernel"]
-            check_fits(isinstance(kernel, KernelParams), "the kernel")
+            _input.check_fits(isinstance(kernel, KernelParams), "the kernel")
             core_kernel = kernel.to_core(_matrix(parts["support_vectors"]))
             self.__init__(_core.KernelModel(kernel=core_kernel, **parts), **state)  # type: ignore[misc]
             self.check()

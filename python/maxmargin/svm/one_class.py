@@ -174,15 +174,3 @@ class OneClassSVM(_probability.Probabilistic, KernelMachine):
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[np.int64]:
         """Return `fit(X, y, sample_weight).predict(X)`."""
         return self.fit(X, y, sample_weight).predict(X)
-
-    def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import Tags, TargetTags
-
-        return Tags(
-            estimator_type="outlier_detector",
-            target_tags=TargetTags(required=False),
-            transformer_tags=None,
-            regressor_tags=None,
-            classifier_tags=None,
-            input_tags=self._input_tags(),
-        )
