@@ -180,7 +180,7 @@ def _nine_digits(value: float) -> str:
 
 
 class Certificates(Sequence[Certificate]):
-    """The certificates of many machines, by field; each is made when it is asked for."""
+    """The certificates of machines, by the core's fields; each is made when it is asked for."""
 
     def __init__(self, fields: dict[str, NDArray[Any]]) -> None:
         gap = fields["primal_objective"] + fields["dual_objective"]
@@ -193,7 +193,8 @@ class Certificates(Sequence[Certificate]):
     def __getitem__(self, places: Any) -> Any:
         if isinstance(places, slice):
             return tuple(self[place] for place in range(*places.indices(len(self))))
-        return _certificate_at(self.fields, places)
+        found = {name: values.item(places) for name, values in self.fields.items()}
+        return Certificate(**{**found, "stop_reason": _core.STOP_REASONS[found["stop_reason"]]})
 
     def __eq__(self, other: Any) -> bool:
         return isinstance(other, Sequence) and tuple(self) == tuple(other)
@@ -201,36 +202,16 @@ class Certificates(Sequence[Certificate]):
     __hash__ = None  # type: ignore[assignment]
 
 
-def _certificate_at(fields: dict[str, NDArray[Any]], place: int) -> Certificate:
-    """Return the certificate of one machine from the core's fields of all."""
-    found = {name: values.item(place) for name, values in fields.items()}
-    reason = _core.STOP_REASONS[found["stop_reason"]]
-    found["stop_reason"], found["converged"] = reason, reason == "converged"
-    found["duality_gap"] = found["primal_objective"] + found["dual_objective"]
-    return Certificate(**found)
-
-
-def certificate_of(fields: dict[str, NDArray[Any]], seconds: float) -> Certificate:
-    """Return the certificate of a fit from the core's fields of it, by machine."""
-    if len(fields["n_iter"]) == 1:
-        return _certificate_at(fields, 0)
-    machines = Certificates(fields)
-    failed = np.flatnonzero(~machines.fields["converged"])
-    reason = machines.fields["stop_reason"][failed[0]] if len(failed) > 0 else 0
-    totals = {name: sum(values.tolist()) for name, values in machines.fields.items()}
-    totals["kkt_violation"] = float(machines.fields["kkt_violation"].max())
-    totals["converged"] = len(failed) == 0
-    totals["stop_reason"] = _core.STOP_REASONS[reason]
-    return Certificate(**{**totals, "seconds": seconds}, machines=machines)
+def _of_all(machines: Sequence[Certificate | LinearCertificate], name: str) -> list[Any]:
+    if isinstance(machines, Certificates):
+        values: list[Any] = machines.fields[name].tolist()
+        return values
+    return [getattr(machine, name) for machine in machines]
 
 
 def by_machine(certificate: Certificate, name: str) -> NDArray[Any]:
     """Return a field of all machines."""
-    machines = certificate.machines
-    if isinstance(machines, Certificates):
-        values: NDArray[Any] = machines.fields[name]
-        return values
-    return np.array([getattr(machine, name) for machine in machines or (certificate,)])
+    return np.array(_of_all(certificate.machines or (certificate,), name))
 
 
 def together(machines: Sequence[AnyCertificate], seconds: float) -> AnyCertificate:
@@ -239,16 +220,13 @@ def together(machines: Sequence[AnyCertificate], seconds: float) -> AnyCertifica
     if len(machines) == 1:
         return first
     names = [field.name for field in dataclasses.fields(first) if field.type in ("int", "float")]
-    totals = {
-        name: (max if name in _GREATEST else sum)(getattr(machine, name) for machine in machines)
-        for name in names
-    }
-    failed = [machine for machine in machines if not machine.converged]
+    totals = {name: (max if name in _GREATEST else sum)(_of_all(machines, name)) for name in names}
+    failed = [place for place, fine in enumerate(_of_all(machines, "converged")) if not fine]
     return type(first)(
         **{**totals, "seconds": seconds},
         converged=not failed,
-        stop_reason=failed[0].stop_reason if failed else "converged",
-        machines=tuple(machines),
+        stop_reason=machines[failed[0]].stop_reason if failed else "converged",
+        machines=machines if isinstance(machines, Certificates) else tuple(machines),
     )
 
 
@@ -258,18 +236,10 @@ def linear_certificate_of(
     """Return the certificate of a linear fit from the core's outcomes, by machine."""
     machines = []
     for outcome in outcomes:
-        primal, dual = outcome.primal_objective, outcome.dual_objective
-        gap = primal + dual
-        machines.append(
-            LinearCertificate(
-                primal_objective=primal,
-                dual_objective=dual,
-                duality_gap=gap,
-                relative_gap=gap / primal if primal > 0.0 else 0.0,
-                converged=outcome.stop_reason == "converged",
-                stop_reason=outcome.stop_reason,
-                n_iter=outcome.n_iter,
-                seconds=outcome.seconds,
-            )
-        )
+        names = ("primal_objective", "dual_objective", "stop_reason", "n_iter", "seconds")
+        found = {name: getattr(outcome, name) for name in names}
+        primal, gap = outcome.primal_objective, outcome.primal_objective + outcome.dual_objective
+        found["relative_gap"] = gap / primal if primal > 0.0 else 0.0
+        found["converged"] = outcome.stop_reason == "converged"
+        machines.append(LinearCertificate(**found, duality_gap=gap))
     return together(machines, seconds)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from maxmargin._estimator.base import BaseEstimator, fitted_model
 from maxmargin._estimator.fitted import matrix_of
+from maxmargin._estimator.texts import PREDICT, documented_method
 from maxmargin._input.sparse import Matrix
 
 
@@ -18,25 +19,15 @@ class OneVsRest(BaseEstimator):
     With two classes there is one f, positive for classes_[1].
     """
 
+    @documented_method(PREDICT)
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return f of samples.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
 
         Returns
         -------
         ndarray of float64
             With two classes of shape (n_samples,), positive for classes_[1]; otherwise of shape
             (n_samples, n_classes).
-
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        ValueError
-            If `X` is not valid, has another number of features, or f leaves the range of float64.
         """
         return self._decide(X)[1]
 

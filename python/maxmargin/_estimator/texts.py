@@ -288,7 +288,7 @@ Raises
 NotFittedError
     Before `fit`.
 ValueError
-    If `X` is not valid, has another number of features, or the kernel overflows.
+    If `X` is not valid, has another number of features, or a value leaves the range of float64.
 """
 
 PARAMETERS = "Parameters\n----------\n"

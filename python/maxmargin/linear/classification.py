@@ -132,6 +132,13 @@ class LinearSVC(LinearFunctions, OneVsRest, Classifier):
     True
     """
 
+    penalty: str
+    loss: str
+    C: float
+    multi_class: str
+    class_weight: ClassWeight
+    random_state: Any
+
     _model_type: type[FittedFunctions] = FittedMachine
 
     certificate_: LinearCertificate = part("certificate")
@@ -158,21 +165,7 @@ class LinearSVC(LinearFunctions, OneVsRest, Classifier):
         time_limit: float | None = None,
         callback: Callback | None = None,
     ) -> None:
-        self.penalty = penalty
-        self.loss = loss
-        self.dual = dual
-        self.tol = tol
-        self.C = C
-        self.multi_class = multi_class
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.verbose = verbose
-        self.random_state = random_state
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.time_limit = time_limit
-        self.callback = callback
+        self._store(locals())
 
     @documented_method(FIT)
     def fit(self: Self, X: Any, y: Any, sample_weight: Any = None) -> Self:

@@ -12,7 +12,7 @@ from maxmargin._estimator.base import Regressor, fitted_model
 from maxmargin._estimator.certificate import LinearCertificate
 from maxmargin._estimator.fitted import matrix_of, part
 from maxmargin._estimator.linear_functions import FittedFunctions, LinearFunctions
-from maxmargin._estimator.texts import FIT, LINEAR, documented, documented_method
+from maxmargin._estimator.texts import FIT, LINEAR, PREDICT, documented, documented_method
 from maxmargin._input import Callback
 from maxmargin.linear._fit import (
     FittedMachine,
@@ -71,6 +71,10 @@ class LinearSVR(LinearFunctions, Regressor):
     [7.0]
     """
 
+    epsilon: float
+    C: float
+    loss: str
+
     _model_type: type[FittedFunctions] = FittedMachine
 
     certificate_: LinearCertificate = part("certificate")
@@ -95,19 +99,7 @@ class LinearSVR(LinearFunctions, Regressor):
         time_limit: float | None = None,
         callback: Callback | None = None,
     ) -> None:
-        self.epsilon = epsilon
-        self.tol = tol
-        self.C = C
-        self.loss = loss
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.dual = dual
-        self.verbose = verbose
-        self.random_state = random_state
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.time_limit = time_limit
-        self.callback = callback
+        self._store(locals())
 
     @documented_method(FIT)
     def fit(self: Self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -147,20 +139,9 @@ class LinearSVR(LinearFunctions, Regressor):
             intercept_scaling=intercept_scaling_of(self),
         )
 
+    @documented_method(PREDICT)
     def predict(self, X: Any) -> NDArray[np.float64]:
-        """Return f(x) of every sample, shape (n_samples,).
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        ValueError
-            If `X` is not valid, has another number of features, or f leaves the range of float64.
-        """
+        """Return f(x) of every sample, shape (n_samples,)."""
         model = fitted_model(self)
         values = self._scores(matrix_of(X, type(self).__name__, model), model)[:, 0]
         if not np.isfinite(values).all():

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin import _core
-from maxmargin._estimator.certificate import Certificate, certificate_of
+from maxmargin._estimator.certificate import Certificate, Certificates, together
 from maxmargin._input import Callback
 from maxmargin.kernels._parameter import KernelParams, overflow_message
 from maxmargin.progress import last_report, watched
@@ -57,7 +57,7 @@ class Training(NamedTuple):
         start = time.perf_counter()
         with watched(self.callback, self.verbose) as callback:
             model, machines = self.solve(lambda: train(callback))
-            certificate = certificate_of(machines, time.perf_counter() - start)
+            certificate = together(Certificates(machines), time.perf_counter() - start)
             if callback is not None:
                 callback(last_report(vars(certificate), certificate, certificate.seconds))
         return model, certificate

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,26 @@ from maxmargin.kernels._parameter import Kernel, check_kernel, core_samples, wit
 from maxmargin.svm._fit import Training
 from maxmargin.svm._model import TrainedMachine
 
-Value = TypeVar("Value")
+
+def of_training(name: str, get: Callable[[TrainedMachine], Any]) -> Any:
+    """Return a property: what `get` returns, which is None of a model from a file."""
+
+    def read(estimator: KernelMachine) -> Any:
+        value = get(model_of(estimator))
+        if value is None:
+            raise AttributeError(
+                f"{name} is not available: this {type(estimator).__name__} was loaded from a model "
+                "file, which holds what predictions need and nothing about training"
+            )
+        return value
+
+    return property(read)
+
+
+def _iterations(model: TrainedMachine) -> Any:
+    if model.certificate is None or model.classes is None:
+        return model.certificate and model.certificate.n_iter
+    return by_machine(model.certificate, "n_iter").astype(np.int64)
 
 
 class KernelMachine(BaseEstimator):
@@ -128,41 +147,15 @@ class KernelMachine(BaseEstimator):
 
     # -- the trained machine -----------------------------------------------------------------------
 
-    def _training_only(self, name: str, value: Value | None) -> Value:
-        """Return an attribute, which a model from a file lacks."""
-        if value is None:
-            raise AttributeError(
-                f"{name} is not available: this {type(self).__name__} was loaded from a model "
-                "file, which holds what predictions need and nothing about training"
-            )
-        return value
-
-    @property
-    def certificate_(self) -> Certificate:
-        return self._training_only("certificate_", model_of(self).certificate)
-
-    @property
-    def fit_status_(self) -> int:
-        certificate = self._training_only("fit_status_", model_of(self).certificate)
-        return 0 if certificate.converged else 1
-
-    @property
-    def n_iter_(self) -> Any:
-        model = model_of(self)
-        certificate = self._training_only("n_iter_", model.certificate)
-        if model.classes is None:
-            return certificate.n_iter
-        return by_machine(certificate, "n_iter").astype(np.int64)
-
-    @property
-    def shape_fit_(self) -> tuple[int, ...]:
-        return self._training_only("shape_fit_", model_of(self).shape_fit)
-
-    @property
-    def support_(self) -> NDArray[np.int64]:
-        model = model_of(self)
-        self._training_only("support_", model.certificate)
-        return model.core.support
+    certificate_: Certificate = of_training("certificate_", lambda model: model.certificate)
+    fit_status_: int = of_training(
+        "fit_status_", lambda model: model.certificate and int(not model.certificate.converged)
+    )
+    n_iter_: Any = of_training("n_iter_", _iterations)
+    shape_fit_: tuple[int, ...] = of_training("shape_fit_", lambda model: model.shape_fit)
+    support_: NDArray[np.int64] = of_training(
+        "support_", lambda model: model.certificate and model.core.support
+    )
 
     @property
     def support_vectors_(self) -> Any:

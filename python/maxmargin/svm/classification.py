@@ -17,7 +17,7 @@ from maxmargin._input.sparse import Matrix
 from maxmargin.kernels._parameter import Kernel
 from maxmargin.svm import _probability
 from maxmargin.svm._fit import Solution, Training
-from maxmargin.svm._machine import KernelMachine, model_of
+from maxmargin.svm._machine import KernelMachine, of_training
 from maxmargin.svm._model import TrainedMachine
 
 __all__ = ["SVC", "NuSVC"]
@@ -35,6 +35,10 @@ class PairwiseClassifier(_probability.Calibrated, KernelMachine, Classifier):
     class_weight: ClassWeight
     decision_function_shape: str
     break_ties: bool
+
+    class_weight_: NDArray[np.float64] = of_training(
+        "class_weight_", lambda model: model.class_weight
+    )
 
     @documented_method(FIT)
     def fit(self: Self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -155,10 +159,6 @@ class PairwiseClassifier(_probability.Calibrated, KernelMachine, Classifier):
             return -values[:, 0]
         is_by_pair = self.decision_function_shape == "ovo"
         return values if is_by_pair else model.core.class_scores(values)
-
-    @property
-    def class_weight_(self) -> NDArray[np.float64]:
-        return self._training_only("class_weight_", model_of(self).class_weight)
 
 
 @documented(PAIRWISE)
@@ -293,6 +293,10 @@ class NuSVC(PairwiseClassifier):
 
     nu: float
 
+    C_: NDArray[np.float64] = of_training(
+        "C_", lambda model: model.certificate and model.core.equivalent
+    )
+
     _svm_type = "nu_svc"
     _hint = "greater nu"
 
@@ -322,9 +326,3 @@ class NuSVC(PairwiseClassifier):
 
     def _check_penalty(self) -> tuple[float, float | None, bool]:
         return 1.0, _input.check_nu(self.nu), False
-
-    @property
-    def C_(self) -> NDArray[np.float64]:  # noqa: N802
-        model = model_of(self)
-        self._training_only("C_", model.certificate)
-        return model.core.equivalent

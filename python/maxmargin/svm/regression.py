@@ -19,7 +19,7 @@ from maxmargin._estimator.texts import (
 )
 from maxmargin._input import Callback, Gamma
 from maxmargin.kernels._parameter import Kernel
-from maxmargin.svm._machine import KernelMachine, model_of
+from maxmargin.svm._machine import KernelMachine, model_of, of_training
 
 __all__ = ["SVR", "NuSVR"]
 
@@ -177,6 +177,10 @@ class NuSVR(RegressionMachine):
 
     nu: float
 
+    epsilon_: float = of_training(
+        "epsilon_", lambda model: model.certificate and float(model.core.equivalent[0])
+    )
+
     _svm_type = "nu_svr"
 
     def __init__(
@@ -201,9 +205,3 @@ class NuSVR(RegressionMachine):
 
     def _check_tube(self) -> tuple[float, float | None]:
         return 0.0, _input.check_nu(self.nu)
-
-    @property
-    def epsilon_(self) -> float:
-        model = model_of(self)
-        self._training_only("epsilon_", model.certificate)
-        return float(model.core.equivalent[0])
