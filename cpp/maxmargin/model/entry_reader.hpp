@@ -23,16 +23,13 @@ template <class I> class EntryReader {
   // Returns false when an index, or the number of entries, does not fit into I.
   bool read_row(std::string_view rest, index_t line) {
     constexpr auto largest_of_type = static_cast<std::uint64_t>(std::numeric_limits<I>::max());
-    // The number of columns, one more than the largest index, must be a 64-bit number too.
-    constexpr auto largest_of_all =
-        static_cast<std::uint64_t>(std::numeric_limits<index_t>::max() - 1);
     std::uint64_t next_allowed = base_ == IndexBase::one ? 1 : 0;
     while (!rest.empty()) {
       const std::string_view from_here = rest;
       std::uint64_t index = 0;
       double value = 0.0;
-      if (!take_entry(rest, index, value) || index > largest_of_all)
-        fail_at_line(line, "expected index:value with a finite value", first_token(from_here));
+      if (!take_entry(rest, index, value) || index > kLargest)
+        fail_at_entry(line, first_token(from_here));
       if (index < next_allowed) fail_at_index(line, index, first_token(from_here));
       if (index > largest_of_type) return false;
       csr_.indices.push_back(static_cast<I>(index));
@@ -63,6 +60,20 @@ template <class I> class EntryReader {
   }
 
  private:
+  // The number of columns, one more than the largest index, must be a 64-bit number too.
+  static constexpr auto kLargest =
+      static_cast<std::uint64_t>(std::numeric_limits<index_t>::max() - 1);
+
+  [[noreturn]] static void fail_at_entry(index_t line, std::string_view token) {
+    const std::size_t n_digits = token.find_first_not_of("0123456789");
+    const bool has_index = n_digits > 0 && n_digits == token.find(':') && n_digits < token.size();
+    std::string_view rest = token;
+    std::uint64_t index = 0;
+    if (has_index && (!take_integer(rest, index) || index > kLargest))
+      fail_at_line(line, "an index must be at most " + std::to_string(kLargest), token);
+    fail_at_line(line, "expected index:value with a finite value", token);
+  }
+
   [[noreturn]] void fail_at_index(index_t line, std::uint64_t index, std::string_view token) const {
     fail_at_line(line,
                  index == 0 && base_ == IndexBase::one

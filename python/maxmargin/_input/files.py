@@ -9,15 +9,21 @@ import io
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
-from typing import BinaryIO, TypeAlias
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, BinaryIO, TypeAlias
 
 Path: TypeAlias = str | os.PathLike[str]
 Target: TypeAlias = Path | BinaryIO
 Source: TypeAlias = Path | BinaryIO | bytes | bytearray | memoryview
 
-# How compressed files begin, and the modules that read them.
-_COMPRESSED = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ\x00": "lzma"}
+# How compressed files begin: their kind, and the module, class and arguments of what reads one.
+_COMPRESSED: dict[bytes, tuple[str, str, str, tuple[int, ...]]] = {
+    b"\x1f\x8b": ("gzip", "zlib", "decompressobj", (31,)),  # with the header and sums of gzip
+    b"BZh": ("bz2", "bz2", "BZ2Decompressor", ()),
+    b"\xfd7zXZ\x00": ("lzma", "lzma", "LZMADecompressor", ()),
+}
+_BYTES_AT_A_TIME = 1 << 20  # so that what is behind the end of many small files is not copied often
 
 
 def read_bytes(source: Source) -> bytes:
@@ -27,21 +33,41 @@ def read_bytes(source: Source) -> bytes:
     Raises
     ------
     ValueError
-        If what is compressed is damaged or ends early.
+        If what is compressed is damaged, ends early, or is followed by something else.
     """
     return _decompressed(_bytes_of(source))
 
 
 def _decompressed(data: bytes) -> bytes:
-    for start, module in _COMPRESSED.items():
+    for start, (kind, module, name, arguments) in _COMPRESSED.items():
         if data.startswith(start):
             try:
-                return bytes(importlib.import_module(module).decompress(data))
+                reader = getattr(importlib.import_module(module), name)
+                return b"".join(_parts(data, start, partial(reader, *arguments)))
             except MemoryError:
                 raise
             except Exception as error:  # each module has its own kinds
-                raise ValueError(f"begins like a file of {module}, but: {error}") from error
+                raise ValueError(f"begins like a file of {kind}, but: {error}") from error
     return data
+
+
+def _parts(data: bytes, start: bytes, new: Callable[[], Any]) -> Iterator[bytes]:
+    """Yield what is in the compressed files of `data`, one behind the other.
+
+    Zeros may follow each, as the formats or their programs allow, and nothing else.
+    """
+    view, at = memoryview(data), 0
+    while at < len(data):
+        if not data.startswith(start, at):
+            raise ValueError(f"what follows its end, from byte {at} on, does not")
+        one = new()
+        while not one.eof:
+            if at == len(data):
+                raise ValueError("it ends early")
+            part = view[at : at + _BYTES_AT_A_TIME]
+            yield one.decompress(part)
+            at += len(part) - len(one.unused_data)
+        at = next((i for i in range(at, len(data)) if data[i] != 0), len(data))
 
 
 def _bytes_of(source: Source) -> bytes:

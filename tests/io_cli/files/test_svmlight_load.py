@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
+from maxmargin._input import files
 from maxmargin.io import load_svmlight
 
 SAMPLE = (
@@ -207,6 +208,13 @@ def test_refuses(line, token):
         assert str(caught.value).endswith(f", got '{token}'")
 
 
+@pytest.mark.parametrize("index", [2**63 - 1, 2**64 - 1, 2**64, 10**30])
+def test_refuses_an_index_beyond_64_bits_by_name(index):
+    message = f"line 1: an index must be at most {2**63 - 2}, got '{index}:1'"
+    with pytest.raises(ValueError, match=message):
+        load_svmlight(f"1 {index}:1\n".encode())
+
+
 def test_one_based_file_with_index_zero():
     with pytest.raises(ValueError, match=r"line 1: indices must start at 1 .*, got '0:5'"):
         load_svmlight(b"1 0:5 1:2\n", zero_based=False)
@@ -315,3 +323,29 @@ def test_compressed_files_are_opened_by_content(tmp_path, module):
     path.write_bytes(path.read_bytes()[:-9])
     with pytest.raises(ValueError, match=rf"data\.txt, begins like a file of {module.__name__}"):
         load_svmlight(path)
+
+
+@pytest.mark.parametrize("module", [gzip, bz2, lzma])
+def test_compressed_files_may_be_joined_and_padded_and_nothing_else_may_follow(module):
+    first, second = module.compress(b"1 1:0.5 3:2\n"), module.compress(b"-1 2:1\n")
+    X, y = read_dense(b"1 1:0.5 3:2\n-1 2:1\n")
+    for joined in (first + second, first + bytes(8) + second + bytes(512)):
+        A, b = read_dense(joined)
+        np.testing.assert_array_equal(A, X)
+        np.testing.assert_array_equal(b, y)
+    name = module.__name__
+    for junk in (b"junk", b"\n", bytes(4) + b"1 1:1\n", second[1:]):
+        with pytest.raises(ValueError, match=f"of {name}, but: what follows its end"):
+            load_svmlight(first + junk)
+    for n in range(1, len(second)):
+        with pytest.raises(ValueError, match=f"begins like a file of {name}, but: "):
+            load_svmlight(first + second[:n])
+    with pytest.raises(ValueError, match=f"begins like a file of {name}, but: it ends early"):
+        load_svmlight(first + second[:-1])
+
+
+@pytest.mark.parametrize("module", [gzip, bz2, lzma])
+def test_compressed_files_longer_than_what_is_read_at_a_time(module, monkeypatch):
+    monkeypatch.setattr(files, "_BYTES_AT_A_TIME", 5)
+    text = b"".join(b"%d 1:%d\n" % (i % 2, i) for i in range(200))
+    assert files.read_bytes(module.compress(text) + module.compress(text)) == text + text
