@@ -99,8 +99,8 @@ def _machine_of(given: dict[str, Any], width: int) -> TrainedMachine:
     key = id(given["sv_coef"])
     numbers = tuple(given[name] for name in _NUMBERS)
     arrays = [given[name] for name in _ARRAYS if name in given]
-    if key in _packed:
-        machine, old_numbers, old_arrays, _ = _packed[key]
+    if known := _packed.get(key):
+        machine, old_numbers, old_arrays, _ = known
         is_same = numbers == old_numbers and all(map(np.array_equal, arrays, old_arrays))
         if is_same and width <= machine.n_features:
             return machine
