@@ -1,11 +1,10 @@
 #include "c/handles.hpp"
+#include "maxmargin/base/files.hpp"
 #include "maxmargin/model/model_io.hpp"
 
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <string_view>
 
@@ -97,10 +96,7 @@ void mm_model_free(mm_model* model) {
 mm_status mm_model_save(const mm_model* model, const char* path) {
   return guarded([&] {
     const std::string name = &not_null(path, "path"), text = text_of(not_null(model, "model"));
-    std::ofstream file(name, std::ios::binary);
-    file << text;
-    file.close();
-    if (!file) throw FileError(name + ": " + std::strerror(errno));
+    if (!write_file(path, text)) throw FileError(name + ": " + std::strerror(errno));
   });
 }
 
@@ -108,11 +104,9 @@ mm_status mm_model_load(const char* path, mm_model** model) {
   return guarded([&] {
     not_null(model, "model");
     const std::string name = &not_null(path, "path");
-    std::ifstream file(name, std::ios::binary);
-    if (!file) throw FileError(name + ": " + std::strerror(errno));
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
-    if (file.bad()) throw FileError(name + ": " + std::strerror(errno));
-    store(read_model(text), model);
+    const std::optional<std::string> text = read_file(path);
+    if (!text) throw FileError(name + ": " + std::strerror(errno));
+    store(read_model(*text), model);
   });
 }
 

@@ -48,6 +48,22 @@ const char* fault_of(const svm_parameter& param) {
   return nullptr;
 }
 
+// Every sample of a precomputed kernel has a number, and values with all others at their numbers.
+const char* kernel_fault(std::span<svm_node* const> rows) {
+  double largest = 0.0;
+  for (const svm_node* row : rows) {
+    if (row->index != 0 || row->value < 1.0 || row->value != std::trunc(row->value))
+      return "a sample of a precomputed kernel does not begin with 0:number";
+    largest = std::max(largest, row->value);
+  }
+  for (const svm_node* row : rows) {
+    double n = 0.0;
+    for_nodes(row, [&](int, double) { ++n; });
+    if (n <= largest) return "a sample of a precomputed kernel lacks values";
+  }
+  return nullptr;
+}
+
 const char* fault_of(const svm_problem& problem, const svm_parameter& param) {
   if (problem.l <= 0) return "there are no samples";
   if (problem.x == nullptr || problem.y == nullptr) return "the problem has no arrays";
@@ -55,7 +71,12 @@ const char* fault_of(const svm_problem& problem, const svm_parameter& param) {
   if (!std::ranges::all_of(y, [](double target) { return std::isfinite(target); }))
     return "a target is not finite";
   if (param.svm_type == NU_SVC && !is_nu_feasible(y, param.nu)) return "specified nu is infeasible";
-  return fault_in(samples_of(problem));
+  for (int i = 0; param.svm_type == C_SVC && i < param.nr_weight; ++i)
+    if (!(param.weight[i] > 0.0)) return "a weight is not positive";
+  const char* fault = fault_in(samples_of(problem));
+  if (fault == nullptr && param.kernel_type == PRECOMPUTED)
+    fault = kernel_fault(samples_of(problem));
+  return fault;
 }
 
 } // namespace

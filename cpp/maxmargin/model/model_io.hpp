@@ -31,4 +31,8 @@ MAXMARGIN_API KernelModel read_model(std::string_view text, IndexBase base = Ind
 // kernel.
 MAXMARGIN_API std::string write_model(const KernelModel& model, std::vector<double> labels = {});
 
+// The same of parts as they stand, the classes in their order. Column j has the index
+// j + first_index, which is 0 for a precomputed kernel.
+std::string model_text(const KernelModelParts& model, index_t first_index);
+
 } // namespace maxmargin

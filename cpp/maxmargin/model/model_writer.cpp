@@ -76,9 +76,9 @@ void append_row(std::string& text, const CsrView<T, I>& X, index_t i, index_t fi
                  static_cast<double>(values[p]));
 }
 
-void append_support_vectors(std::string& text, const KernelModelParts& model) {
+void append_support_vectors(std::string& text, const KernelModelParts& model, index_t first_index) {
   const MatrixView vectors = view_of(model.support_vectors);
-  const index_t n = n_rows(vectors), first_index = model.is_precomputed() ? 0 : 1;
+  const index_t n = n_rows(vectors);
   for (index_t i = 0; i < n; ++i) {
     for (index_t row = 0; row < model.n_coef_rows(); ++row) {
       append_real(text, model.dual_coef[static_cast<std::size_t>(row * n + i)]);
@@ -99,13 +99,17 @@ std::vector<double> class_numbers(index_t n_classes) {
 
 std::string write_model(const KernelModel& given, std::vector<double> labels) {
   KernelModelParts model = given.parts();
-  const bool has_classes = is_classifier(model.type);
-  if (has_classes) {
+  if (is_classifier(model.type)) {
     if (!labels.empty()) model.labels = std::move(labels);
     if (model.labels.empty()) model.labels = class_numbers(model.n_classes());
     require(std::ssize(model.labels) == model.n_classes(), "labels must have n_classes elements");
     model = with_class_order(model, model.vote_order);
   }
+  return model_text(model, model.is_precomputed() ? 0 : 1);
+}
+
+std::string model_text(const KernelModelParts& model, index_t first_index) {
+  const bool has_classes = is_classifier(model.type);
   std::string text = "svm_type ";
   text += name_of(model.type);
   text += '\n';
@@ -124,7 +128,7 @@ std::string write_model(const KernelModel& given, std::vector<double> labels) {
   if (model.noise_scale) append_line(text, "probA", std::vector{*model.noise_scale});
   if (!model.density_marks.empty()) append_line(text, "prob_density_marks", model.density_marks);
   text += "SV\n";
-  append_support_vectors(text, model);
+  append_support_vectors(text, model, first_index);
   return text;
 }
 

@@ -13,6 +13,8 @@ namespace maxmargin {
 
 // By sample, the class with most votes; of several, that which comes first in `order`.
 std::vector<index_t> vote_winners(std::span<const double> values, std::span<const index_t> order);
+// That of one sample; `votes` is room for the votes of the classes.
+index_t vote_winner(const double* values, std::span<const index_t> order, std::span<index_t> votes);
 
 // For every sample and class, the votes plus the sum of confidences, squeezed into (-1/3, 1/3) so
 // that it breaks ties: scikit-learn's 'ovr' decision function.
