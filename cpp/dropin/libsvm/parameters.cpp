@@ -10,6 +10,8 @@
 namespace maxmargin::dropin {
 namespace {
 
+constexpr const char* kInfeasible = "specified nu is infeasible";
+
 std::atomic<int> threads_asked{0};
 
 bool is_nu_feasible(std::span<const double> y, double nu) {
@@ -23,7 +25,7 @@ bool is_nu_feasible(std::span<const double> y, double nu) {
   return true;
 }
 
-const char* fault_of(const svm_parameter& param) {
+const char* parameter_fault(const svm_parameter& param) {
   const int type = param.svm_type, kernel = param.kernel_type;
   const bool has_gamma = kernel == POLY || kernel == RBF || kernel == SIGMOID;
   const bool has_C = type == C_SVC || type == EPSILON_SVR || type == NU_SVR;
@@ -64,19 +66,10 @@ const char* kernel_fault(std::span<svm_node* const> rows) {
   return nullptr;
 }
 
-const char* fault_of(const svm_problem& problem, const svm_parameter& param) {
-  if (problem.l <= 0) return "there are no samples";
-  if (problem.x == nullptr || problem.y == nullptr) return "the problem has no arrays";
-  const std::span<const double> y = targets_of(problem);
-  if (!std::ranges::all_of(y, [](double target) { return std::isfinite(target); }))
-    return "a target is not finite";
-  if (param.svm_type == NU_SVC && !is_nu_feasible(y, param.nu)) return "specified nu is infeasible";
-  for (int i = 0; param.svm_type == C_SVC && i < param.nr_weight; ++i)
-    if (!(param.weight[i] > 0.0)) return "a weight is not positive";
-  const char* fault = fault_in(samples_of(problem));
-  if (fault == nullptr && param.kernel_type == PRECOMPUTED)
-    fault = kernel_fault(samples_of(problem));
-  return fault;
+// Programs ask before there are samples.
+bool is_infeasible(const svm_problem* problem, const svm_parameter& param) {
+  return param.svm_type == NU_SVC && problem != nullptr && problem->l > 0 &&
+         problem->y != nullptr && !is_nu_feasible(targets_of(*problem), param.nu);
 }
 
 } // namespace
@@ -92,8 +85,17 @@ int training_threads() {
 
 const char* fault_of(const svm_problem* problem, const svm_parameter* param) {
   if (problem == nullptr || param == nullptr) return "the problem or parameters are NULL";
-  const char* fault = fault_of(*param);
-  return fault != nullptr ? fault : fault_of(*problem, *param);
+  if (problem->l <= 0 || problem->x == nullptr || problem->y == nullptr)
+    return "the problem has no samples";
+  const auto is_finite = [](double target) { return std::isfinite(target); };
+  if (!std::ranges::all_of(targets_of(*problem), is_finite)) return "a target is not finite";
+  if (const char* fault = parameter_fault(*param)) return fault;
+  if (is_infeasible(problem, *param)) return kInfeasible;
+  for (int i = 0; param->svm_type == C_SVC && i < param->nr_weight; ++i)
+    if (!(param->weight[i] > 0.0)) return "a weight is not positive";
+  const char* fault = fault_in(samples_of(*problem));
+  return fault != nullptr || param->kernel_type != PRECOMPUTED ? fault
+                                                               : kernel_fault(samples_of(*problem));
 }
 
 } // namespace maxmargin::dropin
@@ -103,7 +105,12 @@ using namespace maxmargin::dropin;
 int libsvm_version = MAXMARGIN_LAYOUT;
 
 const char* svm_check_parameter(const svm_problem* problem, const svm_parameter* param) {
-  return guarded("not enough memory", [&] { return maxmargin::dropin::fault_of(problem, param); });
+  if (param == nullptr) return "the parameters are NULL";
+  const char* fault = parameter_fault(*param);
+  if (fault != nullptr) return fault;
+  return guarded("not enough memory", [&]() -> const char* {
+    return is_infeasible(problem, *param) ? kInfeasible : nullptr;
+  });
 }
 
 void svm_destroy_param(svm_parameter* param) {

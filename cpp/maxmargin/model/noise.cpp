@@ -86,7 +86,7 @@ Sigmoid fit_sigmoid(std::span<const double> values, std::span<const bool> is_fir
     }
     if (length < kLeastStep) break;
   }
-  if (!(best.a <= 0.0) || !std::isfinite(best.b)) return {0.0, likelihood.prior};
+  if (!std::isfinite(best.a + best.b)) return {0.0, likelihood.prior};
   return {best.a / unit, best.b};
 }
 

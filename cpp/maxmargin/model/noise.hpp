@@ -11,12 +11,11 @@ struct Sigmoid {
   double a = 0.0, b = 0.0;
 };
 
-// That of greatest likelihood with a <= 0, by Newton steps with backtracking (J. C. Platt,
-// "Probabilistic outputs for support vector machines" (1999); H.-T. Lin, C.-J. Lin, R. C. Weng, "A
-// note on Platt's probabilistic outputs for support vector machines", Machine Learning 68 (2007),
-// Algorithm 1). Where the likelihood is greatest for a > 0, which would answer backwards, a is 0 and
-// b that of the shares of the classes. `is_first` says of which values the probability is to be
-// high, `counts` how often each counts.
+// That of greatest likelihood, by Newton steps with backtracking (J. C. Platt, "Probabilistic
+// outputs for support vector machines" (1999); H.-T. Lin, C.-J. Lin, R. C. Weng, "A note on Platt's
+// probabilistic outputs for support vector machines", Machine Learning 68 (2007), Algorithm 1).
+// `is_first` says of which values the probability is to be high, `counts` how often each counts.
+// Where the likelihood is greatest for a > 0, the answers are backwards.
 Sigmoid fit_sigmoid(std::span<const double> values, std::span<const bool> is_first,
                     std::span<const double> counts);
 
