@@ -78,20 +78,15 @@ Precision precision_named(const std::string& name) {
   return Precision::automatic;
 }
 
-// By machine.
-template <class Get>
-py::array column_of(const std::vector<Certificate>& certificates, const Get& get) {
-  std::vector<std::decay_t<decltype(get(certificates.front()))>> values;
-  values.reserve(certificates.size());
-  for (const Certificate& certificate : certificates) values.push_back(get(certificate));
-  return to_numpy(std::move(values));
-}
-
 // The model, and by field those of the certificates of its machines.
 py::tuple to_python(KernelFit&& fit) {
   py::dict fields;
-  Certificate::for_each_field(
-      [&](const char* name, const auto& get) { fields[name] = column_of(fit.certificates, get); });
+  fit.certificates.share_columns([&]<class Number>(const char* name,
+                                                   std::shared_ptr<Number> column) {
+    using Column = std::shared_ptr<Number>;
+    const py::capsule owner(new Column(column), [](void* p) { delete static_cast<Column*>(p); });
+    fields[name] = py::array_t<Number>(fit.certificates.size(), column.get(), owner);
+  });
   return py::make_tuple(std::make_unique<KernelModel>(std::move(fit.model)), fields);
 }
 

@@ -150,10 +150,10 @@ mm_model::Proof proof_of(const linear::LinearOutcome& outcome) {
 }
 
 // The proofs of several functions, or one of all together for each of them.
-template <class Outcome>
-std::vector<mm_model::Proof> proofs_of(const std::vector<Outcome>& outcomes, index_t n_functions) {
+template <class Outcomes>
+std::vector<mm_model::Proof> proofs_of(const Outcomes& outcomes, index_t n_functions) {
   std::vector<mm_model::Proof> proofs;
-  for (const Outcome& outcome : outcomes) proofs.push_back(proof_of(outcome));
+  for (index_t k = 0; k < std::ssize(outcomes); ++k) proofs.push_back(proof_of(outcomes[k]));
   proofs.resize(static_cast<std::size_t>(n_functions), proofs.front());
   return proofs;
 }

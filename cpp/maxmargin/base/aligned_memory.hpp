@@ -3,6 +3,7 @@
 #include "maxmargin/base/types.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <new>
 #include <vector>
 
@@ -14,10 +15,17 @@ namespace maxmargin {
 
 // Memory on cache-line boundaries. Large pieces ask for whole huge pages, since the first touch of
 // every small page costs more than computing what is written there (2.5 ms for 8 MB, where huge
-// ones take 0.3).
+// ones take 0.3). Small pieces are parts of ordinary ones, a byte before which says where those
+// begin: aligned ones pass by what malloc keeps at hand (0.1 microseconds).
 class AlignedMemory {
  public:
   static void* allocate(std::size_t bytes) {
+    if (bytes <= kSmall) {
+      auto* const whole = static_cast<std::uint8_t*>(::operator new(bytes + kAlignment));
+      const std::size_t shift = kAlignment - reinterpret_cast<std::uintptr_t>(whole) % kAlignment;
+      whole[shift - 1] = static_cast<std::uint8_t>(shift);
+      return whole + shift;
+    }
     if (!is_large(bytes)) return ::operator new(bytes, std::align_val_t{kAlignment});
     bytes = (bytes + kHugePage - 1) / kHugePage * kHugePage;
     void* memory = ::operator new(bytes, std::align_val_t{kHugePage});
@@ -28,11 +36,16 @@ class AlignedMemory {
   }
   // Of so many bytes, when they were allocated.
   static void free(void* memory, std::size_t bytes) {
+    if (bytes <= kSmall) {
+      auto* const part = static_cast<std::uint8_t*>(memory);
+      return ::operator delete(part - part[-1]);
+    }
     ::operator delete(memory, std::align_val_t{is_large(bytes) ? kHugePage : kAlignment});
   }
 
  private:
   static constexpr std::size_t kHugePage = std::size_t{2} << 20;
+  static constexpr std::size_t kSmall = 960; // glibc keeps up to 1032 at hand
   static bool is_large(std::size_t bytes) { return bytes >= kHugePage; }
 };
 

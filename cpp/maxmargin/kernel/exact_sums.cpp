@@ -1,5 +1,6 @@
 #include "maxmargin/kernel/exact_sums.hpp"
 
+#include "maxmargin/base/random.hpp"
 #include "maxmargin/base/sums.hpp"
 #include "maxmargin/kernel/kernel_function.hpp"
 #include "maxmargin/kernel/kernel_matrix.hpp"
@@ -136,15 +137,23 @@ double ExactSums::rounding_of_values(std::span<const index_t> rows, std::span<co
 }
 
 double ExactSums::value_scale(std::span<const double> coef) {
-  std::vector<index_t> rows;
+  std::vector<index_t> rows, some;
   for (std::size_t i = 0; i < coef.size(); ++i)
     if (coef[i] != 0.0) rows.push_back(static_cast<index_t>(i));
+  for (const std::size_t place : probes(rows.size())) some.push_back(rows[place]);
+  if (some.empty()) return 0.0;
+  const KernelType type = plan_.kernel.type;
+  if (type == KernelType::rbf || type == KernelType::laplacian) return 1.0;
+  const auto packed = pack_samples<double>(plan_, {samples(some)}, 1, control_);
+  const index_t all[] = {0};
+  const auto kernel = packed->rows(all, 1);
+  const index_t n = std::ssize(some), stride = kernel->size();
+  std::vector<double> values(static_cast<std::size_t>(n * stride));
+  kernel->gather(identity_order(n));
+  kernel->square(values.data(), stride, 1, control_);
+  values_computed_ += kernel->values_computed();
   double largest = 0.0;
-  for (const std::size_t place : probes(rows.size())) {
-    const index_t row[] = {rows[place]};
-    const double one[] = {1.0};
-    largest = std::max(largest, std::abs(evaluate(row, row, one).front()));
-  }
+  for (index_t k = 0; k < n; ++k) largest = std::max(largest, std::abs(values[k * (stride + 1)]));
   return largest;
 }
 

@@ -24,7 +24,7 @@ constexpr double kRounding = std::numeric_limits<double>::epsilon();
 constexpr double kLargestError = 5e-4;
 constexpr index_t kUsualSupport = 1000;
 
-template <Real T> AlignedBuffer<T>& of_type(KernelOptions::Memory& memory) {
+template <Real T> StoredPair<T>& of_type(KernelOptions::Memory& memory) {
   if constexpr (std::is_same_v<T, float>)
     return memory.float32;
   else
@@ -62,12 +62,14 @@ DualFit::DualFit(const Formulation& formulation, dual::DualProblem problem,
 
 template <Real T> void DualFit::solve_in(const KernelSource& source) {
   const KernelOptions& options = source.options;
-  auto rows = source.samples.rows<T>(source.segments, options.threads);
+  std::unique_ptr<KernelRows<T>> rows;
   const T* stored = nullptr;
   if (options.whole_matrix != nullptr) {
-    AlignedBuffer<T>& memory = of_type<T>(*options.whole_matrix);
-    source.samples.compute_all(source.segments, *rows, memory);
-    stored = memory.data();
+    StoredPair<T>& pair = of_type<T>(*options.whole_matrix);
+    rows = source.samples.stored_rows<T>(source.segments, options.threads, pair);
+    stored = pair.values.data();
+  } else {
+    rows = source.samples.rows<T>(source.segments, options.threads);
   }
   const auto variables = formulation_.is_duplicated() ? Variables::duplicated : Variables::single;
   KernelMatrix<T> matrix(std::move(rows), options.cache_bytes, options.threads, control_, variables,

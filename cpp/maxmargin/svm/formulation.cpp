@@ -64,22 +64,24 @@ dual::DualProblem dual_of(const Formulation& f) {
   dual::DualProblem problem;
   problem.second_group = f.second_group;
   problem.may_be_unbounded = f.loss == Loss::hard_margin;
-  std::vector<double> C = f.C; // by variable
-  if (f.is_duplicated()) C.insert(C.end(), f.C.begin(), f.C.end());
-  for (std::size_t v = 0; v < C.size(); ++v) {
-    const double sign = f.sign_of(static_cast<index_t>(v));
-    const double target = f.target_of(static_cast<index_t>(v) % f.n_columns());
-    const bool has_bound = f.loss == Loss::hinge || C[v] == 0.0;
-    const double bound = has_bound ? C[v] : std::numeric_limits<double>::infinity();
+  const index_t n_variables = f.n_columns() * (f.is_duplicated() ? 2 : 1);
+  for (auto* by_variable : {&problem.linear, &problem.lower, &problem.upper})
+    by_variable->reserve(static_cast<std::size_t>(n_variables));
+  for (index_t v = 0; v < n_variables; ++v) {
+    const index_t column = v < f.n_columns() ? v : v - f.n_columns();
+    const double sign = f.sign_of(v), target = f.target_of(column), C = f.C[column];
+    const bool has_bound = f.loss == Loss::hinge || C == 0.0;
+    const double bound = has_bound ? C : std::numeric_limits<double>::infinity();
     problem.linear.push_back((f.has_free_width() ? 0.0 : sign * f.width) - target);
     problem.lower.push_back(sign > 0 ? 0.0 : -bound);
     problem.upper.push_back(sign > 0 ? bound : 0.0);
-    if (f.loss == Loss::squared_hinge) problem.ridge.push_back(C[v] > 0.0 ? 0.5 / C[v] : 0.0);
+    if (f.loss == Loss::squared_hinge) problem.ridge.push_back(C > 0.0 ? 0.5 / C : 0.0);
   }
   if (f.sum == 0.0) return problem;
   const std::vector<dual::Group> groups = problem.groups();
   for (const dual::Group& group : groups) {
-    const auto bounds = std::span<const double>(C).subspan(group.begin, group.end - group.begin);
+    const auto bounds =
+        std::span(f.C).subspan(group.begin % f.n_columns(), group.end - group.begin);
     const std::vector<double> start =
         greedy_start(bounds, f.sum / static_cast<double>(groups.size()), f.sign_of(group.begin));
     problem.start.insert(problem.start.end(), start.begin(), start.end());

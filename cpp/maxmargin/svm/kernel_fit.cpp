@@ -29,12 +29,13 @@ KernelModelParts parts_of(SvmType type, const MatrixView& X, const KernelParams&
   return parts;
 }
 
-KernelFit finished(KernelModelParts parts, std::vector<Certificate> certificates) {
+KernelFit finished(KernelModelParts parts, Certificates certificates) {
   const auto is_finite = [](double number) { return std::isfinite(number); };
-  if (!std::ranges::all_of(parts.dual_coef, is_finite) ||
-      !std::ranges::all_of(parts.rho, is_finite) ||
-      !std::ranges::all_of(certificates, is_finite, &Certificate::dual_objective))
-    throw NumericError("the solution is not finite");
+  bool all_finite =
+      std::ranges::all_of(parts.dual_coef, is_finite) && std::ranges::all_of(parts.rho, is_finite);
+  for (index_t p = 0; p < certificates.size() && all_finite; ++p)
+    all_finite = is_finite(certificates[p].dual_objective);
+  if (!all_finite) throw NumericError("the solution is not finite");
   return {KernelModel(std::move(parts)), std::move(certificates)};
 }
 

@@ -3,14 +3,12 @@
 #include "maxmargin/model/kernel_model.hpp"
 #include "maxmargin/svm/certificate.hpp"
 
-#include <vector>
-
 namespace maxmargin {
 
 // What training gives.
 struct KernelFit {
   KernelModel model;
-  std::vector<Certificate> certificates; // by machine
+  Certificates certificates; // by machine
 };
 
 // The parts of a model that follow from which rows of X are its support vectors.
@@ -18,6 +16,6 @@ KernelModelParts parts_of(SvmType type, const MatrixView& X, const KernelParams&
                           std::vector<index_t> support);
 
 // Throws NumericError where a number of the solution is not finite.
-KernelFit finished(KernelModelParts parts, std::vector<Certificate> certificates);
+KernelFit finished(KernelModelParts parts, Certificates certificates);
 
 } // namespace maxmargin

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "maxmargin/base/aligned_buffer.hpp"
 #include "maxmargin/svm/certificate.hpp"
+#include "maxmargin/svm/stored_pair.hpp"
 #include "maxmargin/svm/training_options.hpp"
 
 #include <cstddef>
@@ -18,8 +18,8 @@ struct KernelOptions {
   bool is_only_machine = false; // so that the cache is what the caller asked for
   // Where the whole kernel matrix is to be computed beforehand, room for it.
   struct Memory {
-    AlignedBuffer<float> float32;
-    AlignedBuffer<double> float64;
+    StoredPair<float> float32;
+    StoredPair<double> float64;
   };
   Memory* whole_matrix = nullptr;
 };

@@ -64,7 +64,7 @@ class SingleSegment {
     for (const auto& [row, beta] : shares) parts.dual_coef.push_back(beta);
     parts.rho = {machine.rho + samples_.centring_correction(kSegments, machine.beta)};
     if (type == SvmType::nu_svr) parts.equivalent = {machine.equivalent};
-    return finished(std::move(parts), {certificate});
+    return finished(std::move(parts), Certificates(certificate));
   }
 
  private:

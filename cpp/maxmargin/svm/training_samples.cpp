@@ -2,10 +2,12 @@
 
 #include "maxmargin/base/random.hpp"
 #include "maxmargin/base/sums.hpp"
+#include "maxmargin/kernel/rows/precomputed_kernel_rows.hpp"
 #include "maxmargin/simd/dispatch.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <type_traits>
 
 namespace maxmargin {
@@ -19,8 +21,10 @@ constexpr double kNegligible = 1e-12; // of sum |beta|, in decision values
 TrainingSamples::TrainingSamples(const MatrixView& X, std::vector<std::vector<index_t>> segments,
                                  const KernelParams& kernel, bool sums_to_zero, int threads,
                                  Control& control)
-    : plan_(X, kernel, sums_to_zero, threads, control), segments_(std::move(segments)),
-      threads_(threads), control_(control), float_(segments_.size()), double_(segments_.size()) {}
+    : plan_(X, kernel, sums_to_zero, threads, control), segments_(std::move(segments)), begin_{0},
+      threads_(threads), control_(control), float_(segments_.size()), double_(segments_.size()) {
+  for (index_t s = 0; s < n_segments(); ++s) begin_.push_back(begin_.back() + n_columns(s));
+}
 
 template <Real T> TrainingSamples::Packed<T>& TrainingSamples::packed() const {
   if constexpr (std::is_same_v<T, float>)
@@ -41,8 +45,9 @@ std::unique_ptr<KernelRows<T>> TrainingSamples::rows(std::span<const index_t> se
 template <Real T> const T* TrainingSamples::diagonal_block(index_t s) const {
   Diagonal<T>& diagonal = packed<T>().diagonals[s];
   std::call_once(diagonal.once, [&] {
-    const index_t segments[] = {s}, n = n_columns(s);
+    const index_t segments[] = {s};
     const auto kernel = rows<T>(segments, 1);
+    const index_t n = kernel->size();
     diagonal.values = AlignedBuffer<T>(n * n);
     kernel->gather(identity_order(n));
     kernel->square(diagonal.values.data(), n, 1, control_);
@@ -51,44 +56,81 @@ template <Real T> const T* TrainingSamples::diagonal_block(index_t s) const {
   return diagonal.values.data();
 }
 
+// out[r * stride + c] = K(r, begin + c) for r < n and all columns from `begin` on.
 template <Real T>
-void TrainingSamples::compute_all(std::span<const index_t> segments, KernelRows<T>& kernel,
-                                  AlignedBuffer<T>& memory) const {
+void TrainingSamples::evaluate(KernelRows<T>& kernel, index_t n, index_t begin, T* out,
+                               index_t stride) const {
+  kernel.gather(identity_order(n));
+  const index_t row_chunk = kernel.row_chunk(), column_chunk = kernel.column_chunk();
+  std::vector<T*> strip(static_cast<std::size_t>(row_chunk));
+  for (index_t r = 0; r < n; r += row_chunk) {
+    control_.poll();
+    const index_t count = std::min(row_chunk, n - r);
+    for (index_t c = begin; c < kernel.size(); c += column_chunk) {
+      for (index_t k = 0; k < count; ++k) strip[k] = out + (r + k) * stride + c - begin;
+      kernel.evaluate(r, count, c, std::min(c + column_chunk, kernel.size()), strip.data(), 0);
+    }
+  }
+}
+
+template <Real T> void TrainingSamples::compute_strip(index_t s, StoredPair<T>& pair) const {
+  if (pair.strip_of == s) return;
+  std::vector<index_t> from_it_on(static_cast<std::size_t>(n_segments() - s));
+  std::iota(from_it_on.begin(), from_it_on.end(), s);
+  const auto kernel = rows<T>(from_it_on, 1);
+  const index_t n = std::ssize(segments_[s]), n_own = begin_[s + 1] - begin_[s];
+  pair.strip_width = kernel->size() - n_own;
+  pair.strip.resize_discard(n * pair.strip_width);
+  evaluate(*kernel, n, n_own, pair.strip.data(), pair.strip_width);
+  shared_values_ += kernel->values_computed();
+  pair.strip_of = s;
+}
+
+template <Real T>
+std::unique_ptr<KernelRows<T>> TrainingSamples::stored_rows(std::span<const index_t> segments,
+                                                            int threads,
+                                                            StoredPair<T>& pair) const {
   const index_t n_first = n_columns(segments[0]), n_second = n_columns(segments[1]);
   const index_t n = n_first + n_second;
-  memory.resize_discard(n * n);
+  pair.values.resize_discard(n * n);
+  T* const values = pair.values.data();
   const auto copy_diagonal = [&](index_t s, index_t begin, index_t size) {
     const T* block = diagonal_block<T>(s);
+    const index_t stride = begin_[s + 1] - begin_[s];
     for (index_t r = 0; r < size; ++r)
-      std::copy_n(block + r * size, size, memory.data() + (begin + r) * n + begin);
+      std::copy_n(block + r * stride, size, values + (begin + r) * n + begin);
   };
   copy_diagonal(segments[0], 0, n_first);
   copy_diagonal(segments[1], n_first, n_second);
 
-  kernel.gather(identity_order(n_first));
-  const index_t row_chunk = kernel.row_chunk(), column_chunk = kernel.column_chunk();
-  std::vector<T*> strip(static_cast<std::size_t>(row_chunk));
-  for (index_t r = 0; r < n_first; r += row_chunk) {
-    control_.poll();
-    const index_t count = std::min(row_chunk, n_first - r);
-    for (index_t c = n_first; c < n; c += column_chunk) {
-      for (index_t k = 0; k < count; ++k) strip[k] = memory.data() + (r + k) * n + c;
-      kernel.evaluate(r, count, c, std::min(c + column_chunk, n), strip.data(), 0);
-    }
+  std::unique_ptr<KernelRows<T>> kernel;
+  if (lane_ != kSegmentLane) {
+    compute_strip(segments[0], pair);
+    const index_t last = std::ssize(segments_[segments[0]]) - 1; // padding is like it
+    const T* const from = pair.strip.data() + begin_[segments[1]] - begin_[segments[0] + 1];
+    for (index_t r = 0; r < n_first; ++r)
+      std::copy_n(from + std::min(r, last) * pair.strip_width, n_second, values + r * n + n_first);
+    pair.view = DenseView<T>{values, n, n};
+    kernel = std::make_unique<PrecomputedKernelRows<T>>(pair.view, identity_order(n));
+  } else {
+    kernel = rows<T>(segments, threads);
+    evaluate(*kernel, n_first, n_first, values + n_first, n);
   }
   const auto transpose = simd::real_table<T>(simd::active_table()).transpose;
   for (index_t r = n_first; r < n; r += kLane<T>)
     for (index_t c = 0; c < n_first; c += kLane<T>)
-      transpose(memory.data() + c * n + r, n, memory.data() + r * n + c, n);
+      transpose(values + c * n + r, n, values + r * n + c, n);
+  return kernel;
 }
 
 ExactSums TrainingSamples::exact_sums(std::span<const index_t> segments, int threads) const {
   std::vector<index_t> sample_of;
+  index_t n = 0;
+  for (const index_t s : segments) n += n_columns(s);
+  sample_of.reserve(static_cast<std::size_t>(n));
   for (const index_t s : segments) {
     sample_of.insert(sample_of.end(), segments_[s].begin(), segments_[s].end());
-    sample_of.resize(
-        static_cast<std::size_t>(round_up(static_cast<index_t>(sample_of.size()), kSegmentLane)),
-        segments_[s].back());
+    sample_of.resize(sample_of.size() + n_columns(s) - segments_[s].size(), segments_[s].back());
   }
   return ExactSums(plan_, std::move(sample_of), threads, control_);
 }
@@ -146,9 +188,9 @@ template std::unique_ptr<KernelRows<float>> TrainingSamples::rows(std::span<cons
 template std::unique_ptr<KernelRows<double>> TrainingSamples::rows(std::span<const index_t>,
                                                                    int) const;
 
-template void TrainingSamples::compute_all(std::span<const index_t>, KernelRows<float>&,
-                                           AlignedBuffer<float>&) const;
-template void TrainingSamples::compute_all(std::span<const index_t>, KernelRows<double>&,
-                                           AlignedBuffer<double>&) const;
+template std::unique_ptr<KernelRows<float>>
+TrainingSamples::stored_rows(std::span<const index_t>, int, StoredPair<float>&) const;
+template std::unique_ptr<KernelRows<double>>
+TrainingSamples::stored_rows(std::span<const index_t>, int, StoredPair<double>&) const;
 
 } // namespace maxmargin

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "maxmargin/base/aligned_buffer.hpp"
 #include "maxmargin/kernel/exact_sums.hpp"
 #include "maxmargin/kernel/packed_samples.hpp"
+#include "maxmargin/svm/stored_pair.hpp"
 
 #include <atomic>
 #include <memory>
@@ -23,17 +23,21 @@ class TrainingSamples {
   index_t n_segments() const { return static_cast<index_t>(segments_.size()); }
   // Columns of a segment, padding included.
   index_t n_columns(index_t s) const {
-    return round_up(static_cast<index_t>(segments_[s].size()), kSegmentLane);
+    return round_up(static_cast<index_t>(segments_[s].size()), lane_);
   }
+
+  // Where all machines are of small pairs whose values are stored, in float64: those of a segment
+  // with all after it are computed together, and there is less padding.
+  void share_strips() { lane_ = kLane<double>; }
 
   template <Real T>
   std::unique_ptr<KernelRows<T>> rows(std::span<const index_t> segments, int threads) const;
 
-  // Puts all values of `kernel`, the rows of two segments, into `memory`. The kernel matrix of a segment
-  // with itself is computed once for all calls.
+  // Likewise of two segments, with all their values in `pair`. The kernel matrix of a segment with
+  // itself is computed once for all calls.
   template <Real T>
-  void compute_all(std::span<const index_t> segments, KernelRows<T>& kernel,
-                   AlignedBuffer<T>& memory) const;
+  std::unique_ptr<KernelRows<T>> stored_rows(std::span<const index_t> segments, int threads,
+                                             StoredPair<T>& pair) const;
 
   // Multiplications of one kernel value.
   double products_per_value() const { return plan_.products_per_value(); }
@@ -66,10 +70,15 @@ class TrainingSamples {
   };
   template <Real T> Packed<T>& packed() const;
   template <Real T> const T* diagonal_block(index_t s) const;
+  template <Real T> void compute_strip(index_t s, StoredPair<T>& pair) const;
+  template <Real T>
+  void evaluate(KernelRows<T>& kernel, index_t n, index_t begin, T* out, index_t stride) const;
   template <Real T> std::vector<T> kernel_of(const std::vector<index_t>& samples) const;
 
   PackingPlan plan_;
   std::vector<std::vector<index_t>> segments_;
+  std::vector<index_t> begin_; // of each, where all are packed; the number of columns
+  index_t lane_ = kSegmentLane;
   int threads_;
   Control& control_;
   mutable Packed<float> float_;

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -19,6 +19,8 @@ AnyCertificate = TypeVar("AnyCertificate", "Certificate", "LinearCertificate")
 
 # Of several machines, these are the greatest of theirs; other numbers are sums.
 _GREATEST = ("kkt_violation", "relative_gap")
+
+_BLOCK = 1 << 16  # machines whose numbers stand in memory as Python's together (4 MB)
 
 
 @dataclass(frozen=True)
@@ -183,9 +185,7 @@ class Certificates(Sequence[Certificate]):
     """The certificates of machines, by the core's fields; each is made when it is asked for."""
 
     def __init__(self, fields: dict[str, NDArray[Any]]) -> None:
-        gap = fields["primal_objective"] + fields["dual_objective"]
-        converged = fields["stop_reason"] == _core.STOP_REASONS.index("converged")
-        self.fields = {**fields, "duality_gap": gap, "converged": converged}
+        self.fields = {name: _narrowed(values) for name, values in fields.items()}
 
     def __len__(self) -> int:
         return len(self.fields["n_iter"])
@@ -194,24 +194,46 @@ class Certificates(Sequence[Certificate]):
         if isinstance(places, slice):
             return tuple(self[place] for place in range(*places.indices(len(self))))
         found = {name: values.item(places) for name, values in self.fields.items()}
-        return Certificate(**{**found, "stop_reason": _core.STOP_REASONS[found["stop_reason"]]})
+        reason = _core.STOP_REASONS[found["stop_reason"]]
+        found["stop_reason"], found["converged"] = reason, reason == "converged"
+        found["duality_gap"] = found["primal_objective"] + found["dual_objective"]
+        return Certificate(**found)
 
     def __eq__(self, other: Any) -> bool:
         return isinstance(other, Sequence) and tuple(self) == tuple(other)
 
     __hash__ = None  # type: ignore[assignment]
 
+    def all_of(self, name: str) -> Iterator[Any]:
+        """Return the numbers of a field, of some machines at a time."""
+        fields = self.fields
+        for begin in range(0, len(self), _BLOCK):
+            some = slice(begin, begin + _BLOCK)
+            if name == "converged":
+                values = fields["stop_reason"][some] == _core.STOP_REASONS.index("converged")
+            elif name == "duality_gap":
+                values = fields["primal_objective"][some] + fields["dual_objective"][some]
+            else:
+                values = fields[name][some]
+            yield from values.tolist()
 
-def _of_all(machines: Sequence[Certificate | LinearCertificate], name: str) -> list[Any]:
-    if isinstance(machines, Certificates):
-        values: list[Any] = machines.fields[name].tolist()
+
+def _narrowed(values: NDArray[Any]) -> NDArray[Any]:
+    """Return counts in the least type that holds them: there may be millions of machines."""
+    if values.dtype.kind == "f":
         return values
-    return [getattr(machine, name) for machine in machines]
+    return values.astype(np.min_scalar_type(values.max()))
+
+
+def _of_all(machines: Sequence[Certificate | LinearCertificate], name: str) -> Iterator[Any]:
+    if isinstance(machines, Certificates):
+        return machines.all_of(name)
+    return (getattr(machine, name) for machine in machines)
 
 
 def by_machine(certificate: Certificate, name: str) -> NDArray[Any]:
     """Return a field of all machines."""
-    return np.array(_of_all(certificate.machines or (certificate,), name))
+    return np.array([*_of_all(certificate.machines or (certificate,), name)])
 
 
 def together(machines: Sequence[AnyCertificate], seconds: float) -> AnyCertificate:

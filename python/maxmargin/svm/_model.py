@@ -134,7 +134,10 @@ class TrainedMachine:
         """Of a linear kernel, what predictions go by, where it costs less than support vectors."""
         if self.kernel.type != "linear":
             return None
-        return weights_of(self.support_vectors, self.core.dual_coef.size, self.expansions())
+        core = self.core
+        return weights_of(
+            self.support_vectors, core.dual_coef.size, core.n_machines, self.expansions
+        )
 
     def values(self, matrix: Matrix, n_threads: int) -> NDArray[np.float64]:
         """Return the value of every machine in LIBSVM's sign, shape (n_samples, n_machines)."""

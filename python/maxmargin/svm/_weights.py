@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,10 @@ Expansion = tuple[NDArray[np.int64], NDArray[np.float64]]
 # Weights take no more numbers than this (32 MB), or than so many times what the model holds.
 _FEW_WEIGHTS = 1 << 22
 _MOST_GROWTH = 4
+
+# The weights of so many machines, those of 32 classes, take no more numbers than the model holds:
+# predictions of 700 classes of 3 samples took twice as long with them (20 features).
+_MANY_MACHINES = 496
 
 
 class Weights(NamedTuple):
@@ -37,7 +42,9 @@ class Weights(NamedTuple):
         return product(CsrMatrix(data, places, X.indptr, len(self.features)), self.values)
 
 
-def weights_of(vectors: Matrix, n_coefficients: int, expansions: list[Expansion]) -> Weights | None:
+def weights_of(
+    vectors: Matrix, n_coefficients: int, n_machines: int, expansions: Callable[[], list[Expansion]]
+) -> Weights | None:
     """Return the weights of all machines, or None where they would take much more memory.
 
     Predictions then take the kernel values with the support vectors, which cost less.
@@ -49,11 +56,13 @@ def weights_of(vectors: Matrix, n_coefficients: int, expansions: list[Expansion]
         if n_features > n_stored:
             features, vectors = _without_unused(vectors)
             n_features = len(features)
-    most = max(_FEW_WEIGHTS, _MOST_GROWTH * (n_stored + n_coefficients))
-    if n_features * len(expansions) > most:
+    most = n_stored + n_coefficients
+    if n_machines < _MANY_MACHINES:
+        most = max(_FEW_WEIGHTS, _MOST_GROWTH * most)
+    if n_features * n_machines > most:
         return None
-    weights = np.empty((n_features, len(expansions)))
-    for machine, (used, beta) in enumerate(expansions):
+    weights = np.empty((n_features, n_machines))
+    for machine, (used, beta) in enumerate(expansions()):
         weights[:, machine] = weighted_row_sum(take_rows(vectors, used), beta)
     return Weights(weights, features)
 

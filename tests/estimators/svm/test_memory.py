@@ -87,6 +87,69 @@ def test_rows_of_many_classes_do_not_depend_on_the_others():
         np.testing.assert_array_equal(model.decision_function(Q[rows]), whole[rows])
 
 
+@pytest.mark.parametrize(
+    ("estimator", "kernel", "form"),
+    [
+        *((SVC, kernel, np.asarray) for kernel in ("rbf", "linear", "precomputed")),
+        *((SVC, kernel, sp.csr_matrix) for kernel in ("rbf", "linear")),
+        *((NuSVC, "rbf", form) for form in (np.asarray, sp.csr_matrix)),
+    ],
+)
+def test_machines_of_many_classes_are_those_of_their_pairs(estimator, kernel, form):
+    random = rng(8)
+    n_classes, tol = 35, 1e-9
+    y = np.r_[np.arange(n_classes), random.integers(0, n_classes, 4 * n_classes)]
+    X = random.normal(size=(len(y), 4)).round(1)  # with equal rows
+    X[-20:], y[-20:] = X[:20], y[:20]
+    weight = random.integers(1, 3, len(y))
+    options = {"tol": tol, "kernel": kernel, "decision_function_shape": "ovo"}
+    options |= {"C": 0.7} if estimator is SVC else {"nu": 0.1}
+    if kernel == "precomputed":
+        X = X @ X.T + 1.0
+    elif kernel == "rbf":
+        options["gamma"] = 0.3
+    model = estimator(**options).fit(form(X), y, sample_weight=weight)
+    certificates = model.certificate_.machines
+    begin = np.r_[0, np.cumsum(model.n_support_)]
+    for p, (i, j) in enumerate(zip(*np.triu_indices(n_classes, 1), strict=True)):
+        if p % 23:
+            continue
+        rows = np.flatnonzero((y == i) | (y == j))
+        some = X[np.ix_(rows, rows)] if kernel == "precomputed" else form(X[rows])
+        pair = estimator(**options).fit(some, y[rows], sample_weight=weight[rows])
+        found = np.zeros(len(y))
+        found[model.support_[begin[i] : begin[i + 1]]] = model.dual_coef_[
+            j - 1, begin[i] : begin[i + 1]
+        ]
+        found[model.support_[begin[j] : begin[j + 1]]] = model.dual_coef_[
+            i, begin[j] : begin[j + 1]
+        ]
+        objective = pair.certificate_.dual_objective
+        assert certificates[p].dual_objective == pytest.approx(objective, rel=1e-7)
+        assert certificates[p].converged
+        assert certificates[p].n_free + certificates[p].n_bounded == np.count_nonzero(found)
+        if kernel == "rbf":  # its coefficients are unique
+            expected = np.zeros(len(y))
+            expected[rows[pair.support_]] = -pair.dual_coef_[0]
+            merged = [np.bincount(np.unique(X, axis=0, return_inverse=True)[1].ravel(), v)
+                      for v in (found, expected)]  # fmt: skip
+            np.testing.assert_allclose(*merged, atol=1e-6)
+    for name in ("n_iter", "n_free", "n_bounded", "kernel_values", "dual_objective"):
+        total = sum(getattr(machine, name) for machine in certificates)
+        assert getattr(model.certificate_, name) == total
+    assert model.n_iter_.dtype == np.int64
+
+
+@needs_linux
+def test_a_fit_of_many_classes_keeps_little_of_every_pair():
+    setup = """
+r = np.random.default_rng(0)
+X, y = r.normal(size=(1800, 4)), np.arange(1800) // 3
+"""
+    # The coefficients are 9 MB; 12 numbers for each of 179,700 pairs are 17.
+    assert peak_growth(setup, "model = mm.SVC(n_jobs=1).fit(X, y)") < 40
+
+
 @needs_linux
 def test_many_classes_take_no_values_of_all_rows_and_pairs():
     setup = """
