@@ -5,6 +5,7 @@ Imported only where scikit-learn is.
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from typing import Any
 
@@ -45,6 +46,7 @@ def as_sklearn(estimator: Any) -> Any:
         If scikit-learn has no such class or no such kernel.
     """
     estimator._check_fitted()
+    estimator = copy.copy(estimator)  # of one moment, though another thread fits it
     theirs = _counterpart(type(estimator))
     is_kernel_machine = isinstance(estimator, KernelMachine)
     params = {name: getattr(estimator, name) for name in _shared_names(estimator, theirs)}

@@ -140,6 +140,27 @@ def test_a_tube_that_should_have_no_width_is_as_wrong_as_it_is_wide(tol):
     assert recomputed.kkt_violation == pytest.approx(model.certificate_.kkt_violation, rel=1e-6)
 
 
+def test_bounds_whose_squares_overflow():
+    """The coefficients of the squared hinge loss reach C times the loss."""
+    r = rng(3)
+    X, y = 1e-130 * r.normal(size=(40, 2)), np.arange(40) % 2
+    model = SVC(C=1e264, loss="squared_hinge", kernel="linear").fit(X, y)
+    assert abs(model.dual_coef_).max() > 1e200
+    check(model, not model.certificate_.converged, X, y, np.ones(40))
+
+
+def test_a_fit_that_was_stopped_when_it_was_there_has_converged():
+    """As where the sums of alpha and alpha* say more than their difference, which is the model."""
+    r = rng(11)
+    X, weight = r.normal(size=(5, 2))[r.integers(0, 2, 5)], np.array([1.0, 1.0, 1.0, 2.5, 0.0])
+    z = 0.1 * r.normal(size=5)
+    model = NuSVR(nu=0.9, C=7e4, gamma=0.2, tol=0.08, max_iter=20)
+    fit, warned = fitted(model, X, z, weight)
+    assert fit.n_iter_ == 20
+    assert fit.certificate_.converged
+    check(fit, warned, X, z, weight)
+
+
 @pytest.mark.parametrize("name", ["SVC", "SVR", "NuSVR"])
 @pytest.mark.parametrize(
     ("value", "params"),

@@ -238,3 +238,18 @@ def test_a_subclass_that_fixes_parameters_keeps_them():
         assert_same(ours, ours.as_sklearn(), X)
     assert Cubic().fit(X, y).as_sklearn().kernel == "poly"
     assert Weak().fit(X, y).as_sklearn().C == 0.5
+
+
+def test_a_fit_in_another_thread_does_not_mix_two_models():
+    other = (X[:, :2], y[::-1] == 1)
+
+    class Refitted(LinearSVC):
+        @property
+        def intercept_(self):
+            model.fit(*other)  # as in the time between two reads
+            return super().intercept_
+
+    model = Refitted().fit(X, y)
+    expected = model.predict(X)
+    np.testing.assert_array_equal(model.as_sklearn().predict(X), expected)
+    assert model.n_features_in_ == 2

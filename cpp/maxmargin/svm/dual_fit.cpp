@@ -198,8 +198,11 @@ void DualFit::count_rounding(const Objectives& objectives) {
     certificate_.primal_objective +=
         0.5 * moved * (0.5 * objectives.magnitude + objectives.steepness);
   }
+  // By what the model is: a fit may have been stopped when it was there, or be worse than it seemed.
   const bool is_below = certificate_.kkt_violation < options_.tol;
-  if (!is_below && certificate_.stop_reason == optim::StopReason::converged)
+  if (is_below)
+    certificate_.stop_reason = optim::StopReason::converged;
+  else if (certificate_.stop_reason == optim::StopReason::converged)
     certificate_.stop_reason = optim::StopReason::stalled;
 }
 

@@ -262,6 +262,7 @@ def _csr_product(X: CsrMatrix, columns: NDArray[np.float64], result: NDArray[np.
         begin = end
 
 
+@np.errstate(under="ignore")
 def weighted_row_sum(X: Matrix, weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return weights @ X in float64, shape (d,).
 

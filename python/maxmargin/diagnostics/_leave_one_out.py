@@ -31,6 +31,7 @@ _ROUNDING = 1e-12
 _BEYOND = 1e-6  # a bound by this share of it: not by rounding
 
 
+@np.errstate(under="ignore")
 def leave_one_out_bound(estimator: Any, X: Any, y: Any) -> float:
     """Return a bound on the share of training samples that leave-one-out would get wrong.
 
@@ -68,6 +69,7 @@ def leave_one_out_bound(estimator: Any, X: Any, y: Any) -> float:
     return float(np.mean((fit.alpha > 0.0) & (2.0 * fit.alpha * squared_radius + xi >= 1.0)))
 
 
+@np.errstate(under="ignore")
 def leave_one_out_margins(
     estimator: Any, X: Any, y: Any, sample_weight: Any = None
 ) -> NDArray[np.float64]:
@@ -135,6 +137,7 @@ def leave_one_out_margins(
     return margins
 
 
+@np.errstate(under="ignore")
 def radius_margin_bound(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
     """Return 4 R^2 ||w||^2 / n_samples, R being the radius of the least ball around all phi(x_i).
 

@@ -23,6 +23,7 @@ from maxmargin.svm.regression import NuSVR
 _CLASSIFIER = "a fitted classifier of two classes"
 
 
+@np.errstate(under="ignore")
 def functional_margin(separator: Any, X: Any, y: Any, *, b: float = 0.0) -> NDArray[np.float64]:
     """Return y_i f(x_i) of every sample, with y_i in {-1, +1}.
 
@@ -75,6 +76,7 @@ def _functional_margin(
     return signs * (product(matrix, w[:, np.newaxis])[:, 0] + offset)
 
 
+@np.errstate(under="ignore")
 def geometric_margin(separator: Any, X: Any, y: Any, *, b: float = 0.0) -> NDArray[np.float64]:
     """Return y_i f(x_i) / ||w|| of every sample: its signed distance from the boundary.
 
@@ -87,6 +89,7 @@ def geometric_margin(separator: Any, X: Any, y: Any, *, b: float = 0.0) -> NDArr
     return margin / _norm_of(unwrapped(separator)[0])
 
 
+@np.errstate(under="ignore")
 def margin_width(estimator: Any) -> float:
     """Return 2 / ||w||, the distance between the two edges y f(x) = 1 of the margin.
 
@@ -155,6 +158,7 @@ def slacks(estimator: Any, X: Any, y: Any = None) -> NDArray[np.float64]:
     return np.maximum(0.0, 1.0 - _functional_margin(estimator, X, y, 0.0, "slacks"))
 
 
+@np.errstate(under="ignore")
 def mistake_bound(w: Any, X: Any, y: Any, *, b: float = 0.0) -> float:
     """Return R^2 / gamma^2, which bounds the mistakes of a perceptron on these data.
 
@@ -208,10 +212,9 @@ def _norm_of(separator: Any) -> float:
 
 def _norm(w: NDArray[np.float64]) -> float:
     largest = float(np.abs(w).max(initial=0.0))
-    with np.errstate(under="ignore"):
-        if 0.0 < largest < 1e-140:  # whose square is 0, or has few digits
-            return float(np.linalg.norm(w / largest)) * largest
-        return float(np.linalg.norm(w))
+    if 0.0 < largest < 1e-140:  # whose square is 0, or has few digits
+        return float(np.linalg.norm(w / largest)) * largest
+    return float(np.linalg.norm(w))
 
 
 def _norm_in_feature_space(estimator: Any) -> float:

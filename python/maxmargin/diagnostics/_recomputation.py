@@ -31,6 +31,7 @@ _WRONG_SUM = 1e-8
 _ROUNDING_OF_SUM = 1e-9
 
 
+@np.errstate(over="ignore", under="ignore")
 def certificate(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Certificate:
     """Return the certificate of a fitted machine, recomputed from the model and its training data.
 
@@ -141,7 +142,7 @@ class _Problem(NamedTuple):
         ridge = np.zeros(len(beta))
         if self.is_squared:
             ridge = np.where(has_price, 0.5 / np.where(has_price, self.C, 1.0), 0.0)
-            dual += 0.5 * float(ridge @ np.square(beta))
+            dual += 0.5 * float((ridge * beta) @ beta)  # a square alone may overflow
             slopes = magnitude
             losses = np.square(losses)
         primal += float(prices @ losses)

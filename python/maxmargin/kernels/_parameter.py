@@ -76,6 +76,7 @@ class KernelParams(NamedTuple):
         """Whether the values come from the user."""
         return self.type in ("precomputed", "callable")
 
+    @np.errstate(over="ignore", under="ignore", invalid="ignore")  # the core refuses such factors
     def factors(self, X: Matrix) -> NDArray[np.float64]:
         """Return f of all samples for each `Factors` in turn, shape (n, n_samples)."""
         factors = [step.of(X) for step in self.steps if isinstance(step, Factors)]

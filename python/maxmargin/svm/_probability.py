@@ -154,6 +154,7 @@ def fit_sigmoids(
     return np.array(sigmoids).T
 
 
+@np.errstate(all="ignore")  # A and B are checked
 def fit_sigmoid(
     values: NDArray[np.float64], is_first: NDArray[np.bool_], counts: NDArray[np.float64]
 ) -> tuple[float, float]:

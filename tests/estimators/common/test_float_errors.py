@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 import maxmargin
 from maxmargin import SVC, SVR, LinearSVCCV, diagnostics
-from maxmargin.kernels import RBF, ChiSquared, Laplacian
+from maxmargin.kernels import RBF, ChiSquared, Laplacian, Linear, Polynomial
 
 CLASSIFIERS = ["SVC", "NuSVC", "LinearSVC", "SGDClassifier", "Perceptron", "KernelPerceptron"]
 REGRESSIONS = ["SVR", "NuSVR", "LinearSVR"]
@@ -78,3 +78,33 @@ def test_norms_casts_and_products_of_tiny_numbers():
     loaded, _ = maxmargin.io.load_svmlight(b"1 1:1e-50\n", dtype=np.float32)
     assert loaded.toarray().tolist() == [[0.0]]
     SVC().fit(X.astype(np.longdouble) * np.longdouble("1e-320"), y)
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1.0, 1e150])
+def test_calibration_of_values_of_all_sizes(scale):
+    X, y = samples()
+    weight = np.where(y, 1e-300, 1.0)
+    model = SVC(kernel="linear", C=scale, probability=True).fit(X / scale, y, sample_weight=weight)
+    model.predict_log_proba(X / scale)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_matrix])
+def test_factors_of_kernels_of_tiny_samples(container):
+    X, y = samples()
+    X[:, 1] *= 1e-200
+    data = container(X)
+    for kernel in (Linear().normalised(), Polynomial(2).normalised() * RBF(1.0)):
+        SVC(kernel=kernel).fit(data, y).predict(data)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_matrix])
+def test_diagnostics_of_tiny_features_and_far_samples(container):
+    X, y = samples()
+    tiny, far = X * [1.0, 1e-200, 1e-300], 150.0 * X
+    for model, data in ((SVC(kernel="linear", C=1e-120), tiny), (SVC(kernel=Laplacian()), far)):
+        model.fit(container(data), y)
+        for diagnostic in (
+            *(diagnostics.certificate, diagnostics.geometric_margin),
+            *(diagnostics.leave_one_out_margins, diagnostics.radius_margin_bound),
+        ):
+            diagnostic(model, container(data), y)
