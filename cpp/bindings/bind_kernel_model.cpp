@@ -2,6 +2,7 @@
 #include "bindings/control.hpp"
 #include "maxmargin/model/kernel_model.hpp"
 #include "maxmargin/model/model_io.hpp"
+#include "maxmargin/model/noise.hpp"
 #include "maxmargin/model/votes.hpp"
 
 #include <optional>
@@ -187,6 +188,17 @@ void bind_kernel_model(py::module_& m) {
       },
       py::arg("values"), py::arg("counts"),
       "The marks of a one-class model's probabilities; empty where too few values count.");
+  m.def(
+      "fit_sigmoid",
+      [](const Array<double>& values, const Array<bool>& is_first, const Array<double>& counts) {
+        const Sigmoid found = fit_sigmoid(span_of(values), span_of(is_first), span_of(counts));
+        return std::pair(found.a, found.b);
+      },
+      py::arg("values"), py::arg("is_first"), py::arg("counts"),
+      "A and B of the sigmoid 1 / (1 + exp(A f + B)) of greatest likelihood.");
+  m.def(
+      "noise_scale", [](const Array<double>& errors) { return noise_scale(span_of(errors)); },
+      py::arg("errors"), "The scale of the Laplace distribution of a regression's errors.");
 }
 
 } // namespace maxmargin::bindings

@@ -18,6 +18,7 @@ WORDS = {
     "typing.SupportsFloat | typing.SupportsIndex": "float",
     "typing.Annotated[numpy.typing.ArrayLike, numpy.float64]": "NDArray[np.float64]",
     "typing.Annotated[numpy.typing.ArrayLike, numpy.int64]": "NDArray[np.int64]",
+    "typing.Annotated[numpy.typing.ArrayLike, numpy.bool]": "NDArray[np.bool_]",
     "numpy.typing.NDArray[numpy.float64]": "NDArray[np.float64]",
     "numpy.typing.NDArray[numpy.int64]": "NDArray[np.int64]",
     "collections.abc.Sequence": "list",

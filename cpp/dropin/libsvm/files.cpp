@@ -86,9 +86,16 @@ void take_vectors(const KernelModelParts& parts, svm_model& model) {
   }
 }
 
+KernelModelParts read(const std::string& text) {
+  try {
+    return read_model(text, IndexBase::zero).parts();
+  } catch (const InvalidArgument&) {
+    return read_model(text, IndexBase::zero, 1).parts(); // all vectors may be zero
+  }
+}
+
 svm_model* loaded(const std::string& text) {
-  KernelModel model = read_model(text, IndexBase::zero);
-  KernelModelParts parts = model.parts();
+  KernelModelParts parts = read(text);
   if (is_classifier(parts.type)) parts = with_class_order(parts, parts.vote_order);
   svm_parameter param{};
   param.svm_type = static_cast<int>(parts.type);

@@ -91,6 +91,8 @@ const char* fault_of(const svm_problem* problem, const svm_parameter* param) {
   if (!std::ranges::all_of(targets_of(*problem), is_finite)) return "a target is not finite";
   if (const char* fault = parameter_fault(*param)) return fault;
   if (is_infeasible(problem, *param)) return kInfeasible;
+  if (param->nr_weight > 0 && (param->weight_label == nullptr || param->weight == nullptr))
+    return "the weights are NULL";
   for (int i = 0; param->svm_type == C_SVC && i < param->nr_weight; ++i)
     if (!(param->weight[i] > 0.0)) return "a weight is not positive";
   const char* fault = fault_in(samples_of(*problem));

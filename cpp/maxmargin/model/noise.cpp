@@ -1,5 +1,7 @@
 #include "maxmargin/model/noise.hpp"
 
+#include "maxmargin/base/error.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -68,6 +70,8 @@ class Likelihood {
 
 Sigmoid fit_sigmoid(std::span<const double> values, std::span<const bool> is_first,
                     std::span<const double> counts) {
+  require(values.size() == is_first.size() && values.size() == counts.size(),
+          "values, is_first and counts must have the same length");
   double unit = 0.0;
   for (const double value : values) unit = std::max(unit, std::abs(value));
   if (unit == 0.0) unit = 1.0;

@@ -137,19 +137,8 @@ class Problem:
         return predicted
 
     def noise_scale(self) -> float:
-        """Return the scale of the Laplace distribution of a regression's errors.
-
-        It is the mean absolute error in cross-validation, less the errors that are beyond five
-        standard deviations of that distribution [1]_.
-
-        References
-        ----------
-        .. [1] C.-J. Lin, R. C. Weng, "Simple probabilistic predictions for support vector
-           regression" (2004).
-        """
-        errors = np.abs(self.y - self.held_out_predictions(_NOISE_FOLDS))
-        within = errors <= 5.0 * math.sqrt(2.0 * float(errors.mean()) ** 2)
-        return float(errors[within].mean())
+        """Return the scale of the Laplace distribution of a regression's errors."""
+        return _core.noise_scale(self.y - self.held_out_predictions(_NOISE_FOLDS))
 
     def _weights_of_classes(self) -> dict[float, float]:
         """Return the factors of -wi for the classes that there are; given twice, they multiply."""

@@ -36,7 +36,7 @@ class Scaling:
         low, high = self.low, self.high
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             scaled = self.lower + (self.upper - self.lower) * (values - low) / (high - low)
-            overflows = ~(np.isfinite(scaled) & np.isfinite(high - low))
+            overflows = ~(np.isfinite(scaled) & np.isfinite(high - low)) & (low < high)
             if overflows.any():
                 share = (0.5 * values - 0.5 * low) / (0.5 * high - 0.5 * low)
                 mean = self.lower * (1.0 - share) + self.upper * share

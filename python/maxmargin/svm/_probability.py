@@ -1,11 +1,4 @@
-"""Calibration: sigmoids that make probabilities of the decision values of pairs of classes.
-
-References
-----------
-.. [1] J. C. Platt, "Probabilistic outputs for support vector machines" (1999).
-.. [2] H.-T. Lin, C.-J. Lin, R. C. Weng, "A note on Platt's probabilistic outputs for support vector
-   machines", Machine Learning 68 (2007), Algorithm 1.
-"""
+"""Calibration: sigmoids that make probabilities of the decision values of pairs of classes."""
 
 from __future__ import annotations
 
@@ -18,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from maxmargin import _input
+from maxmargin import _core, _input
 from maxmargin._estimator.base import fitted_model
 from maxmargin._estimator.folds import stratified_folds
 from maxmargin._input import Callback
@@ -154,57 +147,16 @@ def fit_sigmoids(
     return np.array(sigmoids).T
 
 
-@np.errstate(all="ignore")  # A and B are checked
 def fit_sigmoid(
     values: NDArray[np.float64], is_first: NDArray[np.bool_], counts: NDArray[np.float64]
 ) -> tuple[float, float]:
-    """Return the A <= 0 and B of greatest likelihood, by Newton steps with backtracking [2]_.
-
-    `counts` says how often every value counts.
+    """Return the A <= 0 and B of greatest likelihood; `counts` says how often every value counts.
 
     Where the likelihood is greatest for an A > 0, which would answer backwards, A is 0 and B that
     of the shares of the classes.
     """
-    scale = float(np.abs(values).max()) or 1.0
-    values = values / scale
+    A, B = _core.fit_sigmoid(values, is_first, counts)
+    if A <= 0.0:
+        return A, B
     n_first, n_second = float(counts[is_first].sum()), float(counts[~is_first].sum())
-    targets = np.where(is_first, (n_first + 1.0) / (n_first + 2.0), 1.0 / (n_second + 2.0))
-    A, B = 0.0, math.log((n_second + 1.0) / (n_first + 1.0))
-    prior = B
-
-    def loss(A: float, B: float) -> float:
-        exponent = A * values + B
-        # log(1 + exp(x)) - (1 - t) x, without overflow
-        return float(counts @ (np.logaddexp(0.0, exponent) - (1.0 - targets) * exponent))
-
-    least = loss(A, B)
-    for _ in range(100):
-        p = _sigma(-(A * values + B))
-        curvature = counts * p * (1.0 - p)
-        h11 = float(values @ (values * curvature)) + 1e-12
-        h22 = float(curvature.sum()) + 1e-12
-        h21 = float(values @ curvature)
-        slope = counts * (targets - p)
-        g1, g2 = float(values @ slope), float(slope.sum())
-        if abs(g1) < 1e-5 and abs(g2) < 1e-5:
-            break
-        determinant = h11 * h22 - h21 * h21
-        dA = -(h22 * g1 - h21 * g2) / determinant
-        dB = -(-h21 * g1 + h11 * g2) / determinant
-        descent = g1 * dA + g2 * dB
-        step = 1.0
-        while step >= 1e-10:
-            found = loss(A + step * dA, B + step * dB)
-            if found < least + 1e-4 * step * descent:
-                A, B, least = A + step * dA, B + step * dB, found
-                break
-            step /= 2.0
-        else:
-            break
-    return (A / scale, B) if A <= 0.0 and math.isfinite(A + B) else (0.0, prior)
-
-
-def _sigma(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return 1 / (1 + exp(-x)) without overflow."""
-    small = np.exp(-np.abs(x))
-    return np.where(x >= 0.0, 1.0, small) / (1.0 + small)
+    return 0.0, math.log((n_second + 1.0) / (n_first + 1.0))
