@@ -81,9 +81,10 @@ py::array_t<double> by_class(const KernelModel& model, std::vector<double>&& val
 py::bytes to_libsvm(const KernelModel& model, const std::optional<Array<double>>& labels) {
   std::vector<double> numbers = vector_of(labels);
   std::string text;
+  Control control(python_hook(py::none()));
   {
     const WithoutGil nogil;
-    text = write_model(model, std::move(numbers));
+    text = write_model(model, std::move(numbers), control);
   }
   return {text.data(), text.size()};
 }
@@ -92,8 +93,9 @@ std::unique_ptr<KernelModel> from_libsvm(const py::bytes& data, std::optional<bo
                                          std::optional<index_t> n_features) {
   const auto text = static_cast<std::string_view>(data);
   const IndexBase base = index_base(zero_based);
+  Control control(python_hook(py::none()));
   const WithoutGil nogil;
-  return std::make_unique<KernelModel>(read_model(text, base, n_features.value_or(-1)));
+  return std::make_unique<KernelModel>(read_model(text, base, n_features.value_or(-1), control));
 }
 
 // A property that shows a vector of the parts without a copy.

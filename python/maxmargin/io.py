@@ -22,6 +22,7 @@ __all__ = ["load_model", "load_svmlight", "save_model", "save_svmlight"]
 ZeroBased: TypeAlias = bool | Literal["auto"]
 
 _ROWS_PER_WRITE = 4096
+_NUMBERS_PER_WRITE = 1 << 18  # between two of which Ctrl-C is noticed; 0.05 s
 _LARGEST_EXACT_INTEGER = 2**53
 
 
@@ -179,8 +180,10 @@ def save_svmlight(
     with writing(path) as file:
         for line in (comment or "").splitlines():
             file.write(f"# {line}\n".encode())
-        for begin in range(0, max(1, n_rows), _ROWS_PER_WRITE):
-            end = min(begin + _ROWS_PER_WRITE, n_rows)
+        n_numbers = len(matrix.data) if isinstance(matrix, CsrMatrix) else matrix.size
+        step = max(1, min(_ROWS_PER_WRITE, _NUMBERS_PER_WRITE * n_rows // max(1, n_numbers)))
+        for begin in range(0, max(1, n_rows), step):
+            end = min(begin + step, n_rows)
             file.write(
                 _core.write_svmlight(matrix, labels, begin, end, zero_based, ends, query_ids)
             )

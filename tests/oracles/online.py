@@ -36,6 +36,20 @@ def step_of(rate, alpha, eta0, power_t, loss="hinge"):
     }[rate]
 
 
+# Margins that differ by less than this share of the magnitudes behind them may compare either way.
+TIE = 1e-12
+
+
+def branches(train):
+    """Yield train(ties), of `subgradient`, for all that the ties may decide."""
+    open_ones = [[]]
+    while open_ones:
+        decided = open_ones.pop()
+        ties = decided.copy()
+        yield train(ties)
+        open_ones += [[*ties[:place], not ties[place]] for place in range(len(decided), len(ties))]
+
+
 def subgradient(
     X,
     y,
@@ -50,8 +64,14 @@ def subgradient(
     weight=None,
     fit_intercept=True,
     margin=None,
+    ties=None,
 ):
-    """Return w, b, their averages and the mistakes of every pass; y in {-1, +1}."""
+    """Return w, b, their averages and the mistakes of every pass; y in {-1, +1}.
+
+    A margin within rounding of the threshold is a tie, on either side of which a fit may be. The
+    list `ties` says of the first ones whether they are mistakes; what is decided of others is
+    appended.
+    """
     X = np.asarray(X, dtype=np.float64)
     weight = np.ones(len(y)) if weight is None else weight
     threshold, _, pull = loss_of(loss)
@@ -59,6 +79,7 @@ def subgradient(
     w, b, t, due, lost = np.zeros(X.shape[1]), 0.0, 0, 0.0, np.zeros(X.shape[1])
     sum_w, sum_b, n_averaged, mistakes = np.zeros_like(w), 0.0, 0, []
     rows = np.flatnonzero(weight)
+    most_w, most_b, n_ties = np.zeros_like(w), 0.0, 0  # the largest magnitudes so far
 
     def charge(columns):
         """Takes from these weights what all owe of the l1 penalty, as far as they have it."""
@@ -75,11 +96,19 @@ def subgradient(
             charge(met)
             margins = y[batch] * (X[batch] @ w + b)
             wrong = margins <= threshold
+            if ties is not None:
+                rounding = TIE * (np.abs(X[batch]) @ most_w + most_b)
+                for k in np.flatnonzero(np.abs(margins - threshold) < rounding):
+                    ties[n_ties:] = ties[n_ties:] or [bool(wrong[k])]
+                    wrong[k] = ties[n_ties]
+                    n_ties += 1
             mistakes[-1] += int(wrong.sum())
-            pulls = np.array([pull(m) if margin is None else 1.0 for m in margins])
+            pulled = np.where(wrong, np.minimum(margins, threshold), margins)
+            pulls = np.array([pull(m) if margin is None else 1.0 for m in pulled])
             amounts = step(t) / len(batch) * np.where(wrong, pulls * weight[batch] * y[batch], 0.0)
             w[:] = max(0.0, 1 - step(t) * l2) * w + amounts @ X[batch]
             b += fit_intercept * amounts.sum()
+            most_w, most_b = np.maximum(most_w, np.abs(w)), max(most_b, abs(b))
             due += step(t) * l1
             charge(met)
             if t >= average_from:

@@ -203,12 +203,14 @@ index_t read_header(const Header& header, KernelModelParts& model) {
 // Reads the lines after "SV", one for each support vector: its coefficients, then entries.
 class SupportVectorReader {
  public:
-  SupportVectorReader(TextLines& lines, index_t n_coefs, IndexBase base, index_t n_features)
-      : lines_(lines), n_coefs_(n_coefs), entries_(base, n_features) {}
+  SupportVectorReader(TextLines& lines, index_t n_coefs, IndexBase base, index_t n_features,
+                      Control& control)
+      : lines_(lines), n_coefs_(n_coefs), entries_(base, n_features), control_(control) {}
 
   void read(index_t n_support_vectors) {
     std::string_view line;
     while (lines_.next(line)) {
+      control_.poll();
       skip_blanks(line);
       if (line.empty()) continue;
       if (entries_.rows() == n_support_vectors)
@@ -251,6 +253,7 @@ class SupportVectorReader {
   TextLines& lines_;
   index_t n_coefs_;
   EntryReader<std::int64_t> entries_;
+  Control& control_;
   std::vector<double> coefs_;
 };
 
@@ -308,13 +311,19 @@ SvmType type_named(std::string_view name) {
 }
 
 KernelModel read_model(std::string_view text, IndexBase base, index_t n_features) {
+  Control control;
+  return read_model(text, base, n_features, control);
+}
+
+KernelModel read_model(std::string_view text, IndexBase base, index_t n_features,
+                       Control& control) {
   TextLines lines(text);
   const Header header(lines);
   KernelModelParts model;
   const index_t n_support_vectors = read_header(header, model);
   const bool is_precomputed = model.is_precomputed(); // then the entries are 0:number
   SupportVectorReader reader(lines, model.n_coef_rows(), is_precomputed ? IndexBase::zero : base,
-                             is_precomputed ? 1 : n_features);
+                             is_precomputed ? 1 : n_features, control);
   reader.read(n_support_vectors);
   model.dual_coef = reader.dual_coef();
   if (is_precomputed)

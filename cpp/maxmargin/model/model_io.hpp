@@ -24,15 +24,19 @@ SvmType type_named(std::string_view name);
 // least 1. The support vectors are sparse if fewer than a tenth of their entries are not zero.
 MAXMARGIN_API KernelModel read_model(std::string_view text, IndexBase base = IndexBase::automatic,
                                      index_t n_features = -1);
+// The same; `control` is polled.
+KernelModel read_model(std::string_view text, IndexBase base, index_t n_features, Control& control);
 
 // The classes stand in the order of votes. `labels` are theirs; empty: those of the model. Indices
 // count from 1 and zeros are left out, as in LIBSVM's files.
 // Throws: InvalidArgument when a label is not a 32-bit integer, or the format does not know the
 // kernel.
 MAXMARGIN_API std::string write_model(const KernelModel& model, std::vector<double> labels = {});
+std::string write_model(const KernelModel& model, std::vector<double> labels, Control& control);
 
 // The same of parts as they stand, the classes in their order. Column j has the index
 // j + first_index, which is 0 for a precomputed kernel.
 std::string model_text(const KernelModelParts& model, index_t first_index);
+std::string model_text(const KernelModelParts& model, index_t first_index, Control& control);
 
 } // namespace maxmargin

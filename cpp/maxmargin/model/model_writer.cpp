@@ -76,10 +76,12 @@ void append_row(std::string& text, const CsrView<T, I>& X, index_t i, index_t fi
                  static_cast<double>(values[p]));
 }
 
-void append_support_vectors(std::string& text, const KernelModelParts& model, index_t first_index) {
+void append_support_vectors(std::string& text, const KernelModelParts& model, index_t first_index,
+                            Control& control) {
   const MatrixView vectors = view_of(model.support_vectors);
   const index_t n = n_rows(vectors);
   for (index_t i = 0; i < n; ++i) {
+    control.poll();
     for (index_t row = 0; row < model.n_coef_rows(); ++row) {
       append_real(text, model.dual_coef[static_cast<std::size_t>(row * n + i)]);
       text += ' ';
@@ -98,6 +100,11 @@ std::vector<double> class_numbers(index_t n_classes) {
 } // namespace
 
 std::string write_model(const KernelModel& given, std::vector<double> labels) {
+  Control control;
+  return write_model(given, std::move(labels), control);
+}
+
+std::string write_model(const KernelModel& given, std::vector<double> labels, Control& control) {
   KernelModelParts model = given.parts();
   if (is_classifier(model.type)) {
     if (!labels.empty()) model.labels = std::move(labels);
@@ -105,10 +112,15 @@ std::string write_model(const KernelModel& given, std::vector<double> labels) {
     require(std::ssize(model.labels) == model.n_classes(), "labels must have n_classes elements");
     model = with_class_order(model, model.vote_order);
   }
-  return model_text(model, model.is_precomputed() ? 0 : 1);
+  return model_text(model, model.is_precomputed() ? 0 : 1, control);
 }
 
 std::string model_text(const KernelModelParts& model, index_t first_index) {
+  Control control;
+  return model_text(model, first_index, control);
+}
+
+std::string model_text(const KernelModelParts& model, index_t first_index, Control& control) {
   const bool has_classes = is_classifier(model.type);
   std::string text = "svm_type ";
   text += name_of(model.type);
@@ -128,7 +140,7 @@ std::string model_text(const KernelModelParts& model, index_t first_index) {
   if (model.noise_scale) append_line(text, "probA", std::vector{*model.noise_scale});
   if (!model.density_marks.empty()) append_line(text, "prob_density_marks", model.density_marks);
   text += "SV\n";
-  append_support_vectors(text, model, first_index);
+  append_support_vectors(text, model, first_index, control);
   return text;
 }
 

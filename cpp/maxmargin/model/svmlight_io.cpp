@@ -9,7 +9,7 @@
 namespace maxmargin {
 namespace {
 
-constexpr index_t kLinesPerPoll = 1024;
+constexpr std::size_t kBytesPerPoll = std::size_t{1} << 18;
 
 // Reads a text whose indices and number of entries fit into I.
 template <class I> class Parser {
@@ -23,8 +23,13 @@ template <class I> class Parser {
   // Nothing when an index or the number of entries does not fit into I.
   std::optional<SvmlightData<I>> parse(Control& control) {
     std::string_view line;
+    std::size_t unpolled = 0; // bytes
     while (lines_.next(line)) {
-      if (lines_.number() % kLinesPerPoll == 0) control.poll();
+      unpolled += line.size();
+      if (unpolled >= kBytesPerPoll) {
+        control.poll();
+        unpolled = 0;
+      }
       line = line.substr(0, line.find('#'));
       skip_blanks(line);
       if (line.empty()) continue;

@@ -58,7 +58,9 @@ max_iter : int
 time_limit : float or None
     Seconds after which the solver stops; `fit` warns and keeps what has been reached.
 """
-KERNEL_MACHINE = f"""{KERNEL}{_SOLVER}
+KERNEL_MACHINE = f"""{KERNEL}{_SOLVER.rstrip()} Where
+    Python evaluates the kernel (a callable, a composition that the core does not know), `fit`
+    raises TimeoutError if it ends between two blocks of rows: there is no model without all values.
 shrinking : bool
     Whether to set aside variables that look fixed at a bound. The result is checked on all.
 tol : float

@@ -16,7 +16,7 @@ from maxmargin._estimator.certificate import Certificate, by_machine
 from maxmargin._input import Callback, Gamma
 from maxmargin._input.sparse import CsrMatrix, Matrix, take_rows
 from maxmargin.exceptions import ConvergenceWarning, warn_caller
-from maxmargin.kernels._parameter import Kernel, check_kernel, core_samples, with_gamma
+from maxmargin.kernels._parameter import Kernel, Limit, check_kernel, core_samples, with_gamma
 from maxmargin.svm._fit import Training
 from maxmargin.svm._model import TrainedMachine
 
@@ -93,7 +93,9 @@ class KernelMachine(BaseEstimator):
     ) -> tuple[Matrix, Training]:
         """Return what the core trains on, and the options with the C_i and gamma's number."""
         kernel = with_gamma(training.kernel, self.gamma, matrix, self._counted(sample_weight))
-        samples = core_samples(kernel, matrix, type(self).__name__)
+        seconds = training.settings["time_limit"]
+        limit = Limit(seconds, training.begun + seconds) if np.isfinite(seconds) else None
+        samples = core_samples(kernel, matrix, type(self).__name__, limit)
         return samples, training._replace(kernel=kernel, upper=upper)
 
     def _commit(

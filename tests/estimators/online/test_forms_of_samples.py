@@ -1,7 +1,8 @@
-"""CSR and dense rows of one matrix give one model under an l1 penalty, ties included."""
+"""CSR and dense rows of one matrix: one model under an l1 penalty, and always one by the rule."""
 
 from __future__ import annotations
 
+import itertools
 from functools import partial
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 from maxmargin import Perceptron, SGDClassifier
+from oracles import online
 from oracles.perceptron import quiet_fit
 from oracles.problems import rng
 
@@ -72,3 +74,40 @@ def test_chunks_of_both_forms_may_follow_each_other():
         model.partial_fit(first(X), y, classes=np.unique(y)).partial_fit(second(X), y)
         found.append(model.coef_.copy())
     np.testing.assert_array_equal(found[0], found[1])
+
+
+@pytest.mark.parametrize("penalty", ["l2", None])
+@pytest.mark.parametrize("seed", range(12))
+def test_dense_and_sparse_samples_with_ties_follow_the_rule(penalty, seed):
+    r = rng(seed)
+    X = r.integers(-2, 3, size=(12, 3)) * 0.1
+    y = np.r_[0, 1, r.integers(0, 2, 10)]
+    alpha = 0.1
+
+    def by_rule(ties):
+        return online.subgradient(
+            *(X, 2 * y - 1, 6), loss="perceptron", l2=alpha * (penalty == "l2"),
+            step=online.step_of("optimal", alpha, 0.01, 0.5, "perceptron"), ties=ties,
+        )[0]  # fmt: skip
+
+    allowed = [*itertools.islice(online.branches(by_rule), 500)]
+    for form in (np.asarray, sp.csr_matrix):
+        model = SGDClassifier(
+            loss="perceptron", penalty=penalty, alpha=alpha, max_iter=6, tol=None,
+            shuffle=False, learning_rate="optimal",
+        ).fit(form(X), y)  # fmt: skip
+        apart = [np.abs(model.coef_[0] - w).max() for w in allowed]
+        assert min(apart) < 1e-9
+
+
+@pytest.mark.parametrize(("last", "expected"), [(-0.2, [0.0, 0.5]), (-0.1, [0.1])])
+def test_the_oracle_takes_both_sides_of_a_tie_and_of_no_other_margin(last, expected):
+    # w is 0.3, 0.2, and then 0.1 or what rounding leaves of 0.2 - 0.2.
+    X = np.array([[0.3], [-0.1], [last], [0.5]])
+
+    def by_rule(ties):
+        return online.subgradient(
+            X, np.ones(4), 1, loss="perceptron", fit_intercept=False, ties=ties
+        )[0][0]
+
+    np.testing.assert_allclose(sorted(online.branches(by_rule)), expected, atol=1e-12)

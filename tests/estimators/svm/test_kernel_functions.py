@@ -1,11 +1,13 @@
 """Kernels that are a user's function of two matrices."""
 
+import time
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from maxmargin import SVC, KernelPerceptron, NuSVC
-from maxmargin.kernels import RBF, Laplacian
+from maxmargin import SVC, SVR, KernelPerceptron, NuSVC, OneClassSVM
+from maxmargin.kernels import RBF, Laplacian, _parameter
 from oracles.problems import rng, two_classes
 
 
@@ -78,3 +80,30 @@ def test_kernels_that_a_kernel_perceptron_does_not_take_are_named():
     for kernel in (RBF() + Laplacian(), lambda A, B: A @ B.T, "precomputed"):
         with pytest.raises(ValueError, match="16 at most, all functions of the same sum"):
             KernelPerceptron(kernel=kernel).fit(X, y)
+
+
+@pytest.mark.parametrize("estimator", [SVC(), NuSVC(), SVR(), OneClassSVM()])
+def test_a_time_limit_that_ends_between_blocks_of_a_kernel_in_python(estimator, monkeypatch):
+    X, y = two_classes()
+    data = (X,) if isinstance(estimator, OneClassSVM) else (X, y)
+    before = estimator.fit(*data)._model
+    sizes = []
+
+    def slow(A, B):
+        sizes.append(len(A))
+        while time.perf_counter() - begin < 0.02 * len(sizes):
+            pass
+        return A @ B.T
+
+    monkeypatch.setattr(_parameter, "_LIMITED_ELEMENTS", 4 * len(X))
+    begin = time.perf_counter()
+    estimator.set_params(kernel=slow, time_limit=0.05)
+    with pytest.raises(TimeoutError, match=rf"time_limit=0.05 ended .* of {len(X)} samples"):
+        estimator.fit(*data)
+    assert set(sizes) == {4}
+    assert len(sizes) <= 3
+    assert estimator._model is before
+    with pytest.raises(TimeoutError):  # the core knows neither sum of features of the other
+        estimator.set_params(kernel=RBF(0.1) * Laplacian(0.1), time_limit=1e-9).fit(*data)
+    estimator.set_params(kernel=lambda A, B: 1.0 + A @ B.T, time_limit=600.0).fit(*data)
+    assert estimator.certificate_.converged
