@@ -80,6 +80,15 @@ void check_near(const std::vector<double>& a, const std::vector<double>& b, doub
   for (std::size_t i = 0; i < a.size(); ++i) CHECK(std::abs(a[i] - b[i]) <= most);
 }
 
+Model through_file(const svm_model& model) {
+  const std::string path = "libsvm_test." + std::to_string(MAXMARGIN_LAYOUT) + ".model";
+  REQUIRE(svm_save_model(path.c_str(), &model) == 0);
+  Model loaded(svm_load_model(path.c_str()));
+  std::remove(path.c_str());
+  REQUIRE(loaded);
+  return loaded;
+}
+
 // A model in memory of its own, as callers build them.
 struct Rebuilt {
   explicit Rebuilt(const svm_model& from) : model(from) {
@@ -184,11 +193,7 @@ TEST_CASE("files give the model back, index 0 included") {
   svm_parameter param = parameters();
   param.probability = 1;
   const Model model(svm_train(&samples.problem, &param));
-  const std::string path = "libsvm_test." + std::to_string(MAXMARGIN_LAYOUT) + ".model";
-  REQUIRE(svm_save_model(path.c_str(), model.get()) == 0);
-  const Model loaded(svm_load_model(path.c_str()));
-  std::remove(path.c_str());
-  REQUIRE(loaded);
+  const Model loaded = through_file(*model);
   CHECK(loaded->free_sv == 1);
   CHECK(std::equal(loaded->label, loaded->label + 3, model->label));
   for (const svm_node* x : samples.rows) {
@@ -346,6 +351,19 @@ TEST_CASE("bad input gives NULL, -1 or 0") {
   REQUIRE(model);
   CHECK(svm_get_nr_class(model.get()) == 1);
   CHECK(svm_predict(model.get(), samples.rows[0]) == 3.0);
+  CHECK(svm_predict(through_file(*model).get(), samples.rows[0]) == 3.0);
+}
+
+TEST_CASE("samples that are all zero train, and their file loads") {
+  Samples samples(20, 2);
+  for (svm_node*& row : samples.rows) {
+    static svm_node end[] = {{-1, 0.0}};
+    row = end;
+  }
+  const svm_parameter param = parameters();
+  const Model model(svm_train(&samples.problem, &param));
+  REQUIRE(model);
+  check_near(values_of(*through_file(*model), samples.rows[0]), values_of(*model, samples.rows[0]));
 }
 
 TEST_CASE("eight threads train and predict at once") {

@@ -87,6 +87,15 @@ void take_vectors(const KernelModelParts& parts, svm_model& model) {
 }
 
 KernelModelParts read(const std::string& text) {
+  if (text.find("\nnr_class 1\n") != std::string::npos) { // it predicts the one label
+    constexpr std::string_view kLabel = "\nlabel ";
+    const auto label = text.find(kLabel);
+    require(label != std::string::npos, "a file of one class must name it");
+    KernelModelParts parts;
+    parts.labels = {std::strtod(text.c_str() + label + kLabel.size(), nullptr)};
+    parts.n_support = parts.vote_order = {0};
+    return parts;
+  }
   try {
     return read_model(text, IndexBase::zero).parts();
   } catch (const InvalidArgument&) {
