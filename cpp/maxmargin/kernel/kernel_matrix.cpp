@@ -250,7 +250,7 @@ void KernelMatrix<T>::add_piece(index_t n_columns, std::span<const index_t> rows
   const index_t column_chunk = kernel.column_chunk();
   const auto add = [&](index_t begin, index_t end, int thread) {
     std::vector<T>& scratch = scratch_[thread];
-    scratch.resize(static_cast<std::size_t>(row_chunk * column_chunk));
+    if (n_fresh > 0) scratch.resize(static_cast<std::size_t>(row_chunk * column_chunk));
     std::vector<T*> fresh_strip(static_cast<std::size_t>(row_chunk));
     std::vector<const T*> strip(rows.size());
     std::vector<const T*> some_rows;
