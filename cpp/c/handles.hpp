@@ -29,7 +29,7 @@ struct mm_model {
   using Proof = std::map<std::string, double, std::less<>>;
 
   std::variant<maxmargin::KernelModel, maxmargin::LinearModel> model;
-  std::vector<double> labels; // of classes, ascending
+  std::vector<double> labels; // of classes
   std::vector<Proof> proofs;  // by function; empty: read from a file
 };
 

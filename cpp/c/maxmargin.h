@@ -108,7 +108,7 @@ MM_API mm_status mm_fit(const mm_options* options, const mm_samples* X, const do
                         const double* weight, mm_model** model);
 MM_API void mm_model_free(mm_model* model);
 
-/* LIBSVM's model files, and the same in memory; of kernel machines. */
+/* LIBSVM's model files, of linear machines LIBLINEAR's, and the same in memory. */
 MM_API mm_status mm_model_save(const mm_model* model, const char* path);
 MM_API mm_status mm_model_load(const char* path, mm_model** model);
 MM_API mm_status mm_model_to_text(const mm_model* model, char** text, size_t* length);
@@ -118,7 +118,8 @@ MM_API void mm_text_free(char* text);
 /* "features", "classes", "functions" (decision values of a sample), "support_vectors". */
 MM_API mm_status mm_model_count(const mm_model* model, const char* name, int64_t* count);
 
-/* Arrays of the model, valid as long as it is: "labels", ascending; of kernel machines "rho" and
+/* Arrays of the model, valid as long as it is: "labels", ascending, but those of a linear machine
+ * from a file, which stand as in it; of kernel machines "rho" and
  * "dual_coef", in LIBSVM's sign and order; of linear machines "coef", a row for each function, and
  * "intercept". */
 MM_API mm_status mm_model_array(const mm_model* model, const char* name, const double** values,

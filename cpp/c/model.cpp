@@ -1,5 +1,6 @@
 #include "c/handles.hpp"
 #include "maxmargin/base/files.hpp"
+#include "maxmargin/model/linear/liblinear_file.hpp"
 #include "maxmargin/model/model_io.hpp"
 
 #include <cerrno>
@@ -13,7 +14,7 @@ namespace {
 
 const KernelModel& kernel_model(const mm_model& model) {
   const auto* kernel = std::get_if<KernelModel>(&model.model);
-  require(kernel != nullptr, "model must be a kernel machine, which alone LIBSVM's files hold");
+  require(kernel != nullptr, "model must be a kernel machine");
   return *kernel;
 }
 
@@ -38,13 +39,23 @@ void check_call(const mm_model& model, const MatrixView& X, int n_threads) {
 }
 
 std::string text_of(const mm_model& model) {
-  const KernelModel& kernel = kernel_model(model);
-  return write_model(kernel, model.labels);
+  if (const auto* linear = std::get_if<LinearModel>(&model.model))
+    return write_linear_model(*linear, model.labels);
+  return write_model(kernel_model(model), model.labels);
 }
 
-void store(KernelModel kernel, mm_model** out) {
+// The model of a text, in either format.
+void store(std::string_view text, mm_model** out) {
+  const auto take = [&](auto model, std::vector<double> labels) {
+    *out = std::make_unique<mm_model>(mm_model{std::move(model), std::move(labels), {}}).release();
+  };
+  if (is_linear_model(text)) {
+    LabelledLinearModel read = read_linear_model(text);
+    return take(std::move(read.model), std::move(read.labels));
+  }
+  KernelModel kernel = read_model(text);
   std::vector<double> labels = kernel.parts().labels;
-  *out = std::make_unique<mm_model>(mm_model{std::move(kernel), std::move(labels), {}}).release();
+  take(std::move(kernel), std::move(labels));
 }
 
 std::span<const double> array_of(const mm_model& model, std::string_view name) {
@@ -106,7 +117,7 @@ mm_status mm_model_load(const char* path, mm_model** model) {
     const std::string name = &not_null(path, "path");
     const std::optional<std::string> text = read_file(path);
     if (!text) throw FileError(name + ": " + std::strerror(errno));
-    store(read_model(*text), model);
+    store(*text, model);
   });
 }
 
@@ -126,7 +137,7 @@ mm_status mm_model_to_text(const mm_model* model, char** text, size_t* length) {
 mm_status mm_model_from_text(const char* text, size_t length, mm_model** model) {
   return guarded([&] {
     not_null(model, "model");
-    store(read_model({&not_null(text, "text"), length}), model);
+    store({&not_null(text, "text"), length}, model);
   });
 }
 

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <cstdio>
 #include <limits>
 #include <memory>
 #include <string>
@@ -74,6 +75,26 @@ TEST_CASE("every estimator of the C interface fits, certifies and predicts") {
     if (std::string(name) != "one_class") CHECK(n_right > 100);
     // One value, positive for the second label, which is 1; the prediction of a regression.
     for (std::size_t i = 0; i < 120; ++i) CHECK((values[i] > 0.0) == (predicted[i] > 0.0));
+  }
+}
+
+TEST_CASE("linear machines go to LIBLINEAR's files and back") {
+  const Clouds clouds(90, 3, 2.0);
+  const auto X = samples_of(clouds.values, clouds.n, 3);
+  for (const char* name : {"linear_svc", "linear_svr", "perceptron"}) {
+    const auto model = fitted(*options_of(name), *X, clouds.y.data());
+    REQUIRE(mm_model_save(model.get(), "c_test.model") == MM_OK);
+    mm_model* read = nullptr;
+    REQUIRE(mm_model_load("c_test.model", &read) == MM_OK);
+    const Owned<mm_model> loaded(read);
+    std::remove("c_test.model");
+    std::vector<double> a(90), b(90);
+    REQUIRE(mm_predict(model.get(), X.get(), 1, a.data()) == MM_OK);
+    REQUIRE(mm_predict(loaded.get(), X.get(), 1, b.data()) == MM_OK);
+    CHECK(a == b);
+    REQUIRE(mm_decision_values(model.get(), X.get(), 1, a.data()) == MM_OK);
+    REQUIRE(mm_decision_values(loaded.get(), X.get(), 1, b.data()) == MM_OK);
+    CHECK(a == b);
   }
 }
 

@@ -1,5 +1,6 @@
 // The model that training returns: its predictions, its files, and the parts that it refuses.
 #include "maxmargin/base/error.hpp"
+#include "maxmargin/model/linear/liblinear_file.hpp"
 #include "maxmargin/model/model_io.hpp"
 #include "maxmargin/svm/linear/linear_training.hpp"
 #include "maxmargin/svm/one_vs_one.hpp"
@@ -123,6 +124,70 @@ TEST_CASE("a linear model's values are products with its weights, and the greate
   refuses([](LinearModelParts& spoiled) { spoiled.intercept.push_back(0.0); });
   refuses([](LinearModelParts& spoiled) { spoiled.n_classes = 2; });
   refuses([](LinearModelParts& spoiled) { spoiled.n_features = -1; });
+}
+
+// As LIBLINEAR 2.30 writes a file.
+const std::string kLiblinear = "solver_type L2R_LR\nnr_class 2\nlabel 1 -1\nnr_feature 2\nbias 2\n"
+                               "w\n0.25 \n-1 \n0.5 \n";
+
+TEST_CASE("a linear model goes to LIBLINEAR's file and back") {
+  for (const index_t n_classes : {0, 2, 3}) {
+    const index_t n_functions = n_classes == 3 ? 3 : 1;
+    LinearModelParts parts{2, n_classes, {}, {}};
+    for (index_t k = 0; k < n_functions; ++k) {
+      parts.coef.push_back(0.1 * static_cast<double>(k + 1));
+      parts.coef.push_back(-1.0 / 3.0);
+      parts.intercept.push_back(1e-300 * static_cast<double>(k));
+    }
+    const std::vector<double> labels = std::vector<double>{-2.0, 5.0, 7.0};
+    const std::string text =
+        write_linear_model(LinearModel(parts), {labels.begin(), labels.begin() + n_classes});
+    CHECK(is_linear_model(text));
+    const LabelledLinearModel read = read_linear_model(text);
+    CHECK(read.model.parts().coef == parts.coef);
+    CHECK(read.model.parts().intercept == parts.intercept);
+    CHECK(read.model.parts().n_classes == n_classes);
+    CHECK(std::ssize(read.labels) == n_classes);
+    CHECK_THROWS_AS(read_linear_model(text.substr(0, text.size() - 3)), InvalidArgument);
+  }
+}
+
+TEST_CASE("LIBLINEAR's function is positive for its first label") {
+  const LabelledLinearModel read = read_linear_model(kLiblinear);
+  CHECK(read.labels == std::vector{1.0, -1.0});
+  CHECK(read.model.parts().coef == AlignedVector<double>{-0.25, 1.0});
+  CHECK(read.model.parts().intercept == std::vector{-1.0});
+  const std::vector<double> X{4.0, 1.0, 0.0, 2.0, 0.0, 1.0};
+  Control control;
+  const DenseView<double> rows{X.data(), 3, 2};
+  CHECK(read.model.predict(rows, 1, control) == std::vector{0.0, 1.0, 1.0}); // 1, -1, and 0 is -1
+}
+
+TEST_CASE("what is wrong in a LIBLINEAR file is named") {
+  const auto refused = [](const char* from, const char* to) {
+    std::string text = kLiblinear;
+    text.replace(text.find(from), std::string(from).size(), to);
+    try {
+      read_linear_model(text);
+    } catch (const InvalidArgument& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  CHECK(refused("L2R_LR", "L3R_LR") == "line 1: solver_type 'L3R_LR' is none of LIBLINEAR's");
+  CHECK(refused("nr_class 2", "nr_class 3") ==
+        "line 3: label must have nr_class numbers, at least one");
+  CHECK(refused("label 1 -1", "label 1 1") == "line 3: label must not name a class twice");
+  CHECK(refused("nr_feature 2", "nr_feature -2") ==
+        "line 4: nr_feature must be a number from 0 to 2147483646");
+  CHECK(refused("nr_feature 2", "nr_feature 2000000000") ==
+        "line 9: the text ends after the weights of 3 of 2000000001 features");
+  CHECK(refused("nr_feature 2", "nr_feature 1") == "line 9: more weights than features");
+  CHECK(refused("bias 2\n", "") == "line 5: bias is missing before the line 'w'");
+  CHECK(refused("0.25", "nan") == "line 7: expected 1 finite weights, got 'nan'");
+  CHECK(refused("0.25", "0.25 1") == "line 7: more weights than functions, got '1 '");
+  CHECK(refused("w\n", "v\n") == "line 6: not a LIBLINEAR model: unknown keyword, got 'v'");
+  CHECK(refused("L2R_LR", "ONECLASS_SVM") != "");
 }
 
 } // namespace maxmargin::tests

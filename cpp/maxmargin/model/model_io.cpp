@@ -3,13 +3,13 @@
 #include "maxmargin/base/error.hpp"
 #include "maxmargin/model/class_order.hpp"
 #include "maxmargin/model/entry_reader.hpp"
+#include "maxmargin/model/keyword_lines.hpp"
 #include "maxmargin/model/model_names.hpp"
 #include "maxmargin/model/votes.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <map>
 #include <numeric>
 #include <set>
 #include <utility>
@@ -33,101 +33,14 @@ template <class Container> bool contains(const Container& items, std::string_vie
   return found(items, item) < std::ssize(items);
 }
 
-// The lines before the support vectors: a keyword and what follows it.
-class Header {
- public:
-  explicit Header(TextLines& lines) {
-    std::string_view line;
-    while (lines.next(line)) {
-      skip_blanks(line);
-      if (line.empty()) continue;
-      const std::string_view keyword = first_token(line);
-      line.remove_prefix(keyword.size());
-      skip_blanks(line);
-      if (keyword == "SV") {
-        if (!line.empty()) fail_at_line(lines.number(), "SV must stand alone on its line", line);
-        end_ = lines.number();
-        return;
-      }
-      if (!contains(kKeywords, keyword))
-        fail_at_line(lines.number(), "not a LIBSVM model: unknown keyword", keyword);
-      if (!fields_.try_emplace(keyword, Field{lines.number(), line}).second)
-        fail_at_line(lines.number(), "keyword given twice", keyword);
-    }
-    fail_at_line(lines.number(), "not a LIBSVM model: the text ends before the line 'SV'");
-  }
-
-  bool has(std::string_view keyword) const { return fields_.contains(keyword); }
-
-  // A field of one word.
-  std::string_view word(std::string_view keyword) const {
-    const Field& field = get(keyword);
-    const std::string_view word = first_token(field.rest);
-    std::string_view after = field.rest.substr(word.size());
-    skip_blanks(after);
-    if (word.empty() || !after.empty())
-      fail_at_line(field.line, std::string(keyword) + " must be one word", field.rest);
-    return word;
-  }
-
-  template <class T> std::vector<T> numbers(std::string_view keyword) const {
-    const Field& field = get(keyword);
-    std::vector<T> numbers;
-    std::string_view rest = field.rest;
-    while (!rest.empty()) {
-      const std::string_view token = first_token(rest);
-      T number{};
-      if (!take_number(rest, number) || !at_token_end(rest))
-        fail_at_line(field.line,
-                     std::string(keyword) + (std::integral<T> ? " must be a whole number"
-                                                              : " must be a finite number"),
-                     token);
-      numbers.push_back(number);
-      skip_blanks(rest);
-    }
-    return numbers;
-  }
-
-  template <class T> T number(std::string_view keyword) const {
-    const std::vector<T> all = numbers<T>(keyword);
-    check(all.size() == 1, keyword, "must be one number");
-    return all.front();
-  }
-
-  void check(bool condition, std::string_view keyword, const std::string& what) const {
-    if (!condition) fail_at_line(get(keyword).line, std::string(keyword) + " " + what);
-  }
-
- private:
-  struct Field {
-    index_t line;
-    std::string_view rest;
-  };
-
-  static bool take_number(std::string_view& rest, double& value) { return take_real(rest, value); }
-  template <std::integral T> static bool take_number(std::string_view& rest, T& value) {
-    return take_integer(rest, value);
-  }
-
-  const Field& get(std::string_view keyword) const {
-    const auto field = fields_.find(keyword);
-    if (field == fields_.end())
-      fail_at_line(end_, std::string(keyword) + " is missing before the line 'SV'");
-    return field->second;
-  }
-
-  std::map<std::string_view, Field> fields_;
-  index_t end_ = 1;
-};
-
-SvmType read_type(const Header& header) {
+SvmType read_type(const KeywordLines& header) {
   const std::string_view name = header.word("svm_type");
   header.check(contains(kTypeNames, name), "svm_type",
                quoted(name) + " is none of c_svc, nu_svc, one_class, epsilon_svr and nu_svr");
   return static_cast<SvmType>(found(kTypeNames, name));
 }
 
-KernelParams read_kernel(const Header& header) {
+KernelParams read_kernel(const KeywordLines& header) {
   const std::string_view name = header.word("kernel_type");
   const auto kernel_name = std::ranges::find(kKernelNames, name, &KernelName::libsvm);
   header.check(!name.empty() && kernel_name != kKernelNames.end(), "kernel_type",
@@ -147,7 +60,7 @@ KernelParams read_kernel(const Header& header) {
 }
 
 // What only classifiers have.
-void read_classes(const Header& header, index_t n_support_vectors, KernelModelParts& model) {
+void read_classes(const KeywordLines& header, index_t n_support_vectors, KernelModelParts& model) {
   const auto n_classes = header.number<index_t>("nr_class");
   header.check(n_classes >= 2, "nr_class", "must be >= 2");
   const auto labels = header.numbers<std::int32_t>("label");
@@ -178,7 +91,7 @@ void read_classes(const Header& header, index_t n_support_vectors, KernelModelPa
 }
 
 // Everything before the support vectors; returns their number.
-index_t read_header(const Header& header, KernelModelParts& model) {
+index_t read_header(const KeywordLines& header, KernelModelParts& model) {
   model.type = read_type(header);
   model.kernel = read_kernel(header);
   const auto n_support_vectors = header.number<index_t>("total_sv");
@@ -318,7 +231,7 @@ KernelModel read_model(std::string_view text, IndexBase base, index_t n_features
 KernelModel read_model(std::string_view text, IndexBase base, index_t n_features,
                        Control& control) {
   TextLines lines(text);
-  const Header header(lines);
+  const KeywordLines header(lines, "LIBSVM", kKeywords, "SV");
   KernelModelParts model;
   const index_t n_support_vectors = read_header(header, model);
   const bool is_precomputed = model.is_precomputed(); // then the entries are 0:number

@@ -2,6 +2,7 @@
 
 #include "maxmargin/base/error.hpp"
 #include "maxmargin/model/class_order.hpp"
+#include "maxmargin/model/keyword_lines.hpp"
 #include "maxmargin/model/model_names.hpp"
 
 #include <cmath>
@@ -11,36 +12,6 @@
 
 namespace maxmargin {
 namespace {
-
-void append_line(std::string& text, std::string_view keyword, const std::vector<double>& numbers) {
-  text += keyword;
-  for (const double number : numbers) {
-    text += ' ';
-    append_real(text, number);
-  }
-  text += '\n';
-}
-
-template <std::integral T>
-void append_line(std::string& text, std::string_view keyword, const std::vector<T>& numbers) {
-  text += keyword;
-  for (const T number : numbers) {
-    text += ' ';
-    append_integer(text, number);
-  }
-  text += '\n';
-}
-
-std::vector<std::int32_t> integer_labels(const std::vector<double>& labels) {
-  std::vector<std::int32_t> integers;
-  for (const double label : labels) {
-    using Limits = std::numeric_limits<std::int32_t>;
-    require(std::trunc(label) == label && label >= Limits::min() && label <= Limits::max(),
-            "LIBSVM's model format holds only 32-bit integer labels");
-    integers.push_back(static_cast<std::int32_t>(label));
-  }
-  return integers;
-}
 
 void append_kernel(std::string& text, const KernelParams& kernel) {
   const std::string_view name = names_of(kernel.type).libsvm;
@@ -130,7 +101,7 @@ std::string model_text(const KernelModelParts& model, index_t first_index, Contr
   append_line(text, "total_sv", std::vector{model.n_support_vectors()});
   append_line(text, "rho", model.rho);
   if (has_classes) {
-    append_line(text, "label", integer_labels(model.labels));
+    append_line(text, "label", integer_labels(model.labels, "LIBSVM"));
     if (!model.prob_a.empty()) {
       append_line(text, "probA", model.prob_a);
       append_line(text, "probB", model.prob_b);
