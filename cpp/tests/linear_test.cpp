@@ -1,5 +1,6 @@
 // Linear machines, by their objectives from the definitions: weak duality proves the solution.
 #include "maxmargin/linear/l1/l1_newton.hpp"
+#include "maxmargin/linear/linear_solver.hpp"
 #include "maxmargin/linear/newton/primal_newton.hpp"
 #include "tests/clouds.hpp"
 
@@ -79,6 +80,50 @@ TEST_CASE("penalty l1: a weight is 0, or the slope of the loss is that of the pe
   }
   CHECK(n_zero > 0);
   CHECK(n_zero < 20);
+}
+
+TEST_CASE("the logistic loss ends where its slope is that of the penalty") {
+  // Few features, more features than samples, and more features than a matrix is made for.
+  for (const auto& [n, d] : {std::pair<index_t, index_t>{300, 5}, {60, 90}, {700, 600}})
+    for (const linear::Penalty penalty : {linear::Penalty::l2, linear::Penalty::l1})
+      for (const double scaling : {0.0, 2.0, std::numeric_limits<double>::infinity()}) {
+        CAPTURE(d);
+        CAPTURE(scaling);
+        const Clouds clouds(n, d, 1.0 / std::sqrt(static_cast<double>(d)));
+        const double C = 0.05;
+        const std::vector<double> upper(static_cast<std::size_t>(n), C);
+        const MatrixView X = clouds.view();
+        const linear::LinearFormulation formulation{
+            .loss = linear::LinearLoss::logistic, .penalty = penalty, .intercept_scaling = scaling};
+        const bool is_l2 = penalty == linear::Penalty::l2;
+        linear::LinearOptions options;
+        options.tol = is_l2 ? 1e-10 : 1e-7;
+        Control control;
+        const linear::LinearSolver solver(X, formulation, true, 1, control);
+        const auto solution =
+            solver.solve({formulation, solver.samples(), clouds.y, upper}, options, control);
+        CHECK(solution.stop_reason == optim::StopReason::converged);
+        const auto& [w, b] = solution.separator;
+        std::vector<double> slopes(static_cast<std::size_t>(d) + 1, 0.0); // of the losses
+        for (index_t i = 0; i < n; ++i) {
+          const double y = clouds.y[i];
+          const double g = -C * y / (1.0 + std::exp(y * (clouds.dot(i, w) + b)));
+          for (index_t k = 0; k < d; ++k) slopes[k] += g * clouds.values[i * d + k];
+          slopes.back() += g;
+        }
+        const double near = 2e-3;
+        for (index_t k = 0; k < d; ++k) {
+          if (is_l2)
+            CHECK(slopes[k] == doctest::Approx(-w[k]).epsilon(near));
+          else if (w[k] != 0.0)
+            CHECK(slopes[k] == doctest::Approx(-std::copysign(1.0, w[k])).epsilon(near));
+          else
+            CHECK(std::abs(slopes[k]) <= 1.0 + near);
+        }
+        if (std::isinf(scaling)) CHECK(std::abs(slopes.back()) < near);
+        if (is_l2 && scaling == 2.0)
+          CHECK(slopes.back() == doctest::Approx(-b / 4.0).epsilon(near));
+      }
 }
 
 } // namespace maxmargin::tests

@@ -1,6 +1,6 @@
 #include "maxmargin/linear/attempts.hpp"
 
-#include "maxmargin/linear/descent/dual_coordinate.hpp"
+#include "maxmargin/linear/linear_certificate.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -42,8 +42,7 @@ void conclude(LinearSolution& solution, const LinearProblem& problem, double tol
   if (solution.stop_reason == optim::StopReason::converged) return;
   double at_zero = 0.0;
   for (std::size_t i = 0; i < problem.y.size(); ++i)
-    if (problem.C[i] > 0.0)
-      at_zero += DualCoordinate(problem, static_cast<index_t>(i)).loss(problem.y[i]);
+    if (problem.C[i] > 0.0) at_zero += loss_at(problem, static_cast<index_t>(i), 0.0);
   if (!(at_zero < solution.primal_objective)) return;
   std::ranges::fill(solution.separator.w, 0.0);
   solution.separator.b = 0.0;

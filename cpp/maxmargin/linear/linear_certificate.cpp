@@ -2,6 +2,7 @@
 
 #include "maxmargin/base/error.hpp"
 #include "maxmargin/linear/descent/dual_coordinate.hpp"
+#include "maxmargin/linear/logistic_loss.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -109,6 +110,12 @@ LinearSolution certify(const LinearProblem& problem, const InterceptFeature& int
   return solution;
 }
 
+double loss_at(const LinearProblem& problem, index_t i, double value) {
+  if (problem.loss == LinearLoss::logistic)
+    return problem.C[i] * logistic_loss(problem.y[i] * value);
+  return DualCoordinate(problem, i).loss(problem.y[i] - value);
+}
+
 void balance(std::vector<double>& beta) {
   double positive = 0.0, negative = 0.0;
   for (const double b : beta) (b > 0.0 ? positive : negative) += b;
@@ -121,6 +128,15 @@ void balance(std::vector<double>& beta) {
 
 L1DualPoint l1_dual_point(const LinearProblem& problem, std::span<const double> beta,
                           double steepest) {
+  if (problem.loss == LinearLoss::logistic) {
+    const double share = std::min(1.0, 1.0 / steepest);
+    double objective = 0.0;
+    for (std::size_t i = 0; i < beta.size(); ++i)
+      if (problem.C[i] > 0.0)
+        objective += problem.C[i] *
+                     logistic_entropy(std::min(1.0, share * std::abs(beta[i]) / problem.C[i]));
+    return {share, objective};
+  }
   double linear = 0.0, quadratic = 0.0;
   for (std::size_t i = 0; i < beta.size(); ++i) {
     if (beta[i] == 0.0) continue;
@@ -150,9 +166,7 @@ LinearSolution certify_l1(const LinearProblem& problem, const InterceptFeature& 
               .body =
                   [&](index_t begin, index_t end, index_t part) {
                     for (index_t i = begin; i < end; ++i) {
-                      if (problem.C[i] == 0.0) continue;
-                      const DualCoordinate c(problem, i);
-                      losses[part] += c.loss(c.y - values[i]);
+                      if (problem.C[i] > 0.0) losses[part] += loss_at(problem, i, values[i]);
                     }
                   },
               .sums = {{beta, &sum}}});

@@ -19,6 +19,9 @@ LinearSolution certify(const LinearProblem& problem, const InterceptFeature& int
                        RowPasses& passes, std::span<const double> weights, std::vector<double> beta,
                        double tol);
 
+// C_i times the loss of sample i at f(x_i) = value.
+double loss_at(const LinearProblem& problem, index_t i, double value);
+
 // Makes the sum of beta 0, as an intercept without penalty has it, by scaling the heavier side
 // down.
 void balance(std::vector<double>& beta);
@@ -37,7 +40,7 @@ double steepest(std::span<const double> lambda, std::span<const double> sum);
 inline constexpr double kSteepestAtZero = 1.0 + 1e-10;
 
 // The separator of the weights of x~, whose penalties are lambda, and the bounds that it and the
-// slopes of its losses prove for the squared hinge with penalty l1. Throws as the above.
+// slopes of its losses prove for the squared hinge, or the logistic loss, with penalty l1. Throws as the above.
 LinearSolution certify_l1(const LinearProblem& problem, const InterceptFeature& intercept,
                           RowPasses& passes, std::span<const double> lambda,
                           std::span<const double> weights, std::vector<double> beta);

@@ -19,7 +19,14 @@ struct LinearSeparator {
 };
 
 // hinge: max(0, 1 - y f). epsilon_insensitive: max(0, |y - f| - epsilon). Or the square of either.
-enum class LinearLoss { hinge, squared_hinge, epsilon_insensitive, squared_epsilon_insensitive };
+// logistic: log(1 + exp(-y f)).
+enum class LinearLoss {
+  hinge,
+  squared_hinge,
+  epsilon_insensitive,
+  squared_epsilon_insensitive,
+  logistic
+};
 
 inline bool is_insensitive(LinearLoss loss) {
   return loss == LinearLoss::epsilon_insensitive || loss == LinearLoss::squared_epsilon_insensitive;
@@ -47,7 +54,8 @@ struct LinearFormulation {
   bool is_multiclass = false;
 };
 
-// Requires: y and C have an element for every row of X; y_i is -1 or +1 for the hinge losses; C_i
+// Requires: y and C have an element for every row of X; y_i is -1 or +1 but for the
+// insensitive losses; C_i
 // >= 0 and finite, samples with C_i = 0 having no part in it.
 struct LinearProblem : LinearFormulation {
   const MatrixView& X;

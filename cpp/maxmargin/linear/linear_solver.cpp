@@ -9,6 +9,7 @@
 #include "maxmargin/linear/linear_certificate.hpp"
 #include "maxmargin/linear/newton/few_samples.hpp"
 #include "maxmargin/linear/newton/interior_point.hpp"
+#include "maxmargin/linear/newton/logistic_newton.hpp"
 #include "maxmargin/linear/newton/newton_system.hpp"
 #include "maxmargin/linear/newton/primal_newton.hpp"
 #include "maxmargin/linear/newton/sample_rotation.hpp"
@@ -73,6 +74,7 @@ LinearSolver::LinearSolver(const MatrixView& X, const LinearFormulation& formula
       is_squared_(is_squared(formulation.loss)), X_(X) {
   if (has_few_features_) copy_if_mostly_zero(threads, control);
   const index_t n = n_rows(X), d = n_cols(X);
+  if (formulation.loss == LinearLoss::logistic && formulation.penalty == Penalty::l2) return;
   if (formulation.penalty == Penalty::l1) {
     if (!has_few_features_) columns_.emplace(X_, threads, control);
     if (n <= kMostL1Samples)
@@ -103,6 +105,8 @@ LinearSolver::LinearSolver(const MatrixView& X, const LinearFormulation& formula
 
 LinearSolution LinearSolver::solve(const LinearProblem& problem, const LinearOptions& options,
                                    Control& control) const {
+  if (problem.loss == LinearLoss::logistic && problem.penalty == Penalty::l2)
+    return solve_logistic_newton(problem, options, control);
   LinearSolution solution = attempt(problem, options, control);
   conclude(solution, problem, options.tol);
   return solution;

@@ -15,6 +15,7 @@ namespace maxmargin::linear {
 // Chooses the solver by the formulation and the shape of the samples, and holds the samples as it
 // reads them, for all machines:
 //
+//   logistic loss, penalty l2     Newton's method of its own
 //   few features, penalty l1      proximal Newton's method
 //   penalty l1                    coordinate descent on the features, then proximal Newton's method
 //                                 on those that count

@@ -3,6 +3,7 @@
 #include "maxmargin/base/error.hpp"
 #include "maxmargin/base/random.hpp"
 #include "maxmargin/linear/linear_certificate.hpp"
+#include "maxmargin/linear/logistic_loss.hpp"
 #include "maxmargin/optim/time_limit.hpp"
 
 #include <algorithm>
@@ -32,7 +33,7 @@ double step_length(const Slope& s, double lambda, double w) {
   return -w;
 }
 
-class FeatureDescent {
+template <bool is_logistic> class FeatureDescent {
  public:
   FeatureDescent(const Columns& columns, const LinearProblem& problem, const LinearOptions& options,
                  Control& control)
@@ -49,7 +50,9 @@ class FeatureDescent {
     greatest_.assign(w_.size(), 0.0);
     for (const index_t j : features_) {
       is_late(j);
-      for_column(j, [&](std::size_t i, double x) { greatest_[j] += problem.C[i] * x * x; });
+      for_column(j, [&](std::size_t i, double x) {
+        greatest_[j] += (is_logistic ? 0.125 : 1.0) * problem.C[i] * x * x;
+      });
     }
   }
 
@@ -88,6 +91,12 @@ class FeatureDescent {
   Slope slope(index_t j) const {
     Slope s;
     for_column(j, [&](std::size_t i, double x) {
+      if constexpr (is_logistic) {
+        const double share = share_of(i), C = problem_.C[i];
+        s.gradient -= C * problem_.y[i] * x * share;
+        s.curvature += C * x * x * share * (1.0 - share);
+        return;
+      }
       if (shortfall_[i] <= 0.0) return;
       s.gradient -= 2.0 * problem_.C[i] * problem_.y[i] * x * shortfall_[i];
       s.curvature += 2.0 * problem_.C[i] * x * x;
@@ -95,7 +104,9 @@ class FeatureDescent {
     return s;
   }
 
+  double share_of(std::size_t i) const { return logistic_share(1.0 - shortfall_[i]); }
   double loss(std::size_t i) const {
+    if constexpr (is_logistic) return problem_.C[i] * logistic_loss(1.0 - shortfall_[i]);
     const double short_of = std::max(0.0, shortfall_[i]);
     return problem_.C[i] * short_of * short_of;
   }
@@ -208,7 +219,8 @@ class FeatureDescent {
   void set_alpha() {
     beta_.resize(shortfall_.size());
     for (std::size_t i = 0; i < beta_.size(); ++i)
-      beta_[i] = 2.0 * problem_.C[i] * problem_.y[i] * std::max(0.0, shortfall_[i]);
+      beta_[i] = is_logistic ? problem_.C[i] * problem_.y[i] * share_of(i)
+                             : 2.0 * problem_.C[i] * problem_.y[i] * std::max(0.0, shortfall_[i]);
     if (is_bias_free_) balance(beta_);
   }
 
@@ -271,7 +283,7 @@ class FeatureDescent {
   bool is_bias_free_;
   double bias_value_; // of the feature whose weight is the bias, the last; 0: none
   std::vector<double> w_;
-  std::vector<double> greatest_;  // sum of C_i x_ij^2, half the greatest curvature
+  std::vector<double> greatest_;  // half the greatest curvature of the losses along a weight
   std::vector<double> shortfall_; // 1 - y_i f(x_i)
   std::vector<double> beta_;
   std::vector<index_t> features_; // the first n_active_; the others are set aside
@@ -287,7 +299,9 @@ class FeatureDescent {
 
 LinearSolution solve_l1_coordinate_descent(const Columns& columns, const LinearProblem& problem,
                                            const LinearOptions& options, Control& control) {
-  return FeatureDescent(columns, problem, options, control).run();
+  if (problem.loss == LinearLoss::logistic)
+    return FeatureDescent<true>(columns, problem, options, control).run();
+  return FeatureDescent<false>(columns, problem, options, control).run();
 }
 
 } // namespace maxmargin::linear

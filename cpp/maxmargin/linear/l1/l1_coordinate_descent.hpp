@@ -20,6 +20,9 @@ namespace maxmargin::linear {
 // alpha_i = 2 C_i max(0, 1 - y_i f(x_i)), scaled down until they satisfy that, are a point of it,
 // which proves the duality gap that ends the work: gap <= tol * primal objective.
 //
+// The logistic loss, log(1 + exp(-y_i f(x_i))), has its place likewise, with its own dual: alpha_i
+// <= C_i is its slope there, too.
+//
 // beta of the solution is y_i alpha_i; options.start is not used. n_iter counts passes over the
 // features; max_iter = -1 stands for kDefaultFeaturePasses.
 inline constexpr index_t kDefaultFeaturePasses = 10000;

@@ -18,6 +18,8 @@ namespace maxmargin::linear {
 // a large C, would take hundreds of steps from 0. About ten steps suffice. Made for n >> d.
 // Memory: O(n + d^2) besides X.
 //
+// The logistic loss has its place likewise; its quadratic changes with every step.
+//
 // The dual, and the point of it that proves the gap, are those of l1_coordinate_descent.hpp.
 // options.start is not used. n_iter counts steps; max_iter = -1 stands for kDefaultL1NewtonSteps.
 inline constexpr index_t kDefaultL1NewtonSteps = 500;

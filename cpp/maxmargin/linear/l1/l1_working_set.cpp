@@ -30,7 +30,8 @@ class WorkingSet {
     LinearSolution best = before;
     best.n_iter = 0;
     measure(best.beta);
-    if (n_elements(columns_.n_features()) <= kMostElements &&
+    if (problem_.loss == LinearLoss::squared_hinge &&
+        n_elements(columns_.n_features()) <= kMostElements &&
         std::ssize(problem_.y) <= kMostL1Samples)
       set_ = find_l1_features(columns_, problem_, options_.tol, options_.threads, time_, control_);
     bool is_set = !set_.empty();

@@ -1,5 +1,7 @@
 #include "maxmargin/linear/newton/smooth_losses.hpp"
 
+#include "maxmargin/linear/logistic_loss.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -18,6 +20,7 @@ constexpr double kMostCancelled = 0.9;
 
 SmoothLosses::SmoothLosses(const LinearProblem& problem, RowPasses& passes)
     : problem_(problem), passes_(passes), is_squared_(is_squared(problem.loss)),
+      is_logistic_(problem.loss == LinearLoss::logistic),
       epsilon_(is_insensitive(problem.loss) ? problem.epsilon : 0.0), width_(kSquaredWidth),
       inverse_width_(1.0 / width_), dead_(epsilon_ / width_), gram_(passes.empty_gram()),
       values_(problem.y.size(), 0.0), value_steps_(problem.y.size()), beta_(problem.y.size()),
@@ -46,7 +49,25 @@ void SmoothLosses::set_width(double width) {
   dead_ = epsilon_ / width;
 }
 
+void SmoothLosses::evaluate_logistic() {
+  std::vector<double> sums(static_cast<std::size_t>(passes_.n_parts()));
+  passes_.for_parts([&](index_t begin, index_t end, index_t part) {
+    for (index_t i = begin; i < end; ++i) {
+      const double C = problem_.C[i], margin = problem_.y[i] * values_[i];
+      const double share = logistic_share(margin);
+      beta_[i] = C * problem_.y[i] * share;
+      curvature_change_[i] = C * share * (1.0 - share);
+      sums[part] += C * logistic_loss(margin);
+    }
+  });
+  sum_ = std::accumulate(sums.begin(), sums.end(), 0.0);
+  count_ = static_cast<index_t>(values_.size());
+  gram_.clear();
+  passes_.run({.sums = {{beta_, &slopes_}}, .gram_weights = curvature_change_, .gram = &gram_});
+}
+
 void SmoothLosses::evaluate() {
+  if (is_logistic_) return evaluate_logistic();
   struct Sums {
     double loss = 0.0, gap = 0.0;
     index_t n_moving = 0, n_changes = 0;
@@ -109,6 +130,12 @@ Slope SmoothLosses::slope_at(double length) const {
     Slope sum;
     for (index_t i = begin; i < end; ++i) {
       const double C = problem_.C[i], by = value_steps_[i];
+      if (is_logistic_) {
+        const double logistic = logistic_share(problem_.y[i] * (values_[i] + length * by));
+        sum.first -= C * problem_.y[i] * logistic * by;
+        sum.second += C * logistic * (1.0 - logistic) * by * by * width_;
+        continue;
+      }
       const double share = best_share(i, problem_.y[i] - (values_[i] + length * by));
       sum.first -= C * share * by;
       sum.second += static_cast<double>(moves(i, share)) * C * by * by;

@@ -29,6 +29,9 @@ struct Slope {
 //   squared losses   top = infinity, width = 1/2, centre = 0
 //   the others       top = 1, and a width that makes them smooth; where a share is at its centre,
 //                    this takes nothing away
+//
+// The logistic loss is smooth itself, L = sum_i C_i log(1 + exp(-y_i f(x_i))). Its matrix changes
+// everywhere.
 class SmoothLosses {
  public:
   SmoothLosses(const LinearProblem& problem, RowPasses& passes);
@@ -79,11 +82,12 @@ class SmoothLosses {
   bool moves(index_t i, double share) const {
     return (share != 0.0) & (share > lower_[i]) & (share < upper_[i]);
   }
+  void evaluate_logistic();
   void change_matrix();
 
   const LinearProblem& problem_;
   RowPasses& passes_;
-  bool is_squared_;
+  bool is_squared_, is_logistic_;
   double epsilon_, width_;
   double inverse_width_, dead_;              // 1 / width, epsilon / width
   WeightedGram gram_;                        // of the samples marked in has_curvature_
