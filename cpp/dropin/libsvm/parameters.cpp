@@ -1,5 +1,5 @@
+#include "dropin/classes.hpp"
 #include "dropin/guarded.hpp"
-#include "dropin/libsvm/classes.hpp"
 #include "dropin/libsvm/library.hpp"
 #include "dropin/nodes.hpp"
 #include "maxmargin/base/parallel.hpp"

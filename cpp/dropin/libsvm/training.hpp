@@ -1,6 +1,6 @@
 #pragma once
 
-#include "dropin/libsvm/classes.hpp"
+#include "dropin/classes.hpp"
 #include "dropin/libsvm/library.hpp"
 #include "dropin/nodes.hpp"
 #include "maxmargin/svm/kernel_fit.hpp"

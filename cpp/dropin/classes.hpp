@@ -7,7 +7,7 @@
 
 namespace maxmargin::dropin {
 
-// The classes of a training set in LIBSVM's order: as they first occur, but 1 before -1 where they
+// The classes of a training set in the order of both libraries: as they first occur, but 1 before -1 where they
 // are all.
 struct Classes {
   explicit Classes(std::span<const double> y);

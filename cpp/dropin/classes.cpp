@@ -1,4 +1,4 @@
-#include "dropin/libsvm/classes.hpp"
+#include "dropin/classes.hpp"
 
 #include <algorithm>
 #include <limits>
