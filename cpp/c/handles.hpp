@@ -35,6 +35,16 @@ struct mm_model {
 
 namespace maxmargin::c {
 
+inline bool is_pair(const KernelModel& model) {
+  return model.parts().n_classes() == 2;
+}
+
+// Whether it predicts numbers of classes. Models that were read from a file predict labels.
+inline bool predicts_numbers(const mm_model& model) {
+  const auto* kernel = std::get_if<KernelModel>(&model.model);
+  return !model.labels.empty() && (kernel == nullptr || kernel->parts().labels.empty());
+}
+
 struct FileError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

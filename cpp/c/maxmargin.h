@@ -139,6 +139,38 @@ MM_API mm_status mm_predict(const mm_model* model, const mm_samples* X, int n_th
 MM_API mm_status mm_decision_values(const mm_model* model, const mm_samples* X, int n_threads,
                                     double* out);
 
+/* ---- One row at a time ---- */
+
+/* A model packed for rows that come one by one. It is immutable, and stays as it is when the model
+ * is freed. mm_predictor_row takes no lock and no memory. `type` is that of the packed support
+ * vectors:
+ * MM_FLOAT64  values are those of mm_decision_values
+ * MM_FLOAT32  half the memory, and about half the time. Support vectors and kernel values are
+ *             rounded to float32, so that a decision value is off by about 1e-6 of the sum of the
+ *             magnitudes of dual_coef. Other kernels than rbf, laplacian, chi_squared and sigmoid,
+ *             numbers that float32 does not hold, and linear machines stay in float64. */
+typedef struct mm_predictor mm_predictor;
+MM_API mm_status mm_predictor_new(const mm_model* model, mm_type type, mm_predictor** predictor);
+MM_API void mm_predictor_free(mm_predictor* predictor);
+
+/* The memory that the rows of one thread are worked at in: one handle for each thread. */
+typedef struct mm_scratch mm_scratch;
+MM_API mm_status mm_scratch_new(const mm_predictor* predictor, mm_scratch** scratch);
+MM_API void mm_scratch_free(mm_scratch* scratch);
+
+/* For one row of n_features numbers without gaps: the decision values, as many as the model has
+ * functions, and what mm_predict gives; either may be NULL. */
+MM_API mm_status mm_predictor_row(const mm_predictor* predictor, mm_scratch* scratch,
+                                  const void* row, mm_type type, int64_t n_features,
+                                  double* decision_values, double* predicted);
+
+/* The same of a row by its n_stored numbers that are not 0, and their indices, which ascend
+ * strictly, from 0. */
+MM_API mm_status mm_predictor_sparse_row(const mm_predictor* predictor, mm_scratch* scratch,
+                                         const void* values, mm_type type, const void* indices,
+                                         mm_type index_type, int64_t n_stored,
+                                         double* decision_values, double* predicted);
+
 #ifdef __cplusplus
 }
 #endif

@@ -18,10 +18,6 @@ const KernelModel& kernel_model(const mm_model& model) {
   return *kernel;
 }
 
-bool is_pair(const KernelModel& model) {
-  return model.parts().n_classes() == 2;
-}
-
 index_t n_functions(const mm_model& model) {
   if (const auto* kernel = std::get_if<KernelModel>(&model.model))
     return kernel->parts().n_machines();
@@ -189,9 +185,7 @@ mm_status mm_predict(const mm_model* model, const mm_samples* X, int n_threads, 
         [&](const auto& machine) { return machine.predict(samples, n_threads, control); },
         own.model);
     if (!predicted.empty()) not_null(out, "out");
-    const auto* kernel = std::get_if<KernelModel>(&own.model);
-    // Models that were read from a file predict labels.
-    const bool are_numbers = !own.labels.empty() && (!kernel || kernel->parts().labels.empty());
+    const bool are_numbers = predicts_numbers(own);
     for (std::size_t i = 0; i < predicted.size(); ++i)
       out[i] = are_numbers ? own.labels[static_cast<std::size_t>(predicted[i])] : predicted[i];
   });

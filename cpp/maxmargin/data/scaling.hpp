@@ -3,6 +3,7 @@
 #include "maxmargin/base/control.hpp"
 #include "maxmargin/data/views.hpp"
 
+#include <algorithm>
 #include <vector>
 
 namespace maxmargin {
@@ -36,6 +37,14 @@ double density_of(const MatrixView& X, int threads, Control& control);
 // ones cannot be centred, so that dense ones are not packed like that where they may be centred and
 // most of their squared norms is an offset.
 bool packs_sparse(const MatrixView& X, double density, bool may_centre);
+
+// A packed number in T. In float32, one that is so many units is as far away as any: squares of
+// larger ones would overflow.
+inline constexpr double kFarthest = 0x1p40;
+template <Real T> T rounded(double x) {
+  if constexpr (sizeof(T) == sizeof(float)) x = std::clamp(x, -kFarthest, kFarthest);
+  return static_cast<T>(x);
+}
 
 // Calls visit(feature, packed value) for the stored features of sample i; any other feature k of a
 // sparse sample packs to packed_zero.

@@ -13,8 +13,6 @@
 namespace maxmargin {
 namespace {
 
-constexpr index_t kColumnChunk = 64 * kLane<CrossKernel::T>; // columns evaluated at a time
-constexpr index_t kValueStride = row_stride<CrossKernel::T>(kColumnChunk);
 constexpr index_t kDenseRows = 48, kFewestRows = 8; // samples of one task
 // Values of the samples of one task, 64 MB, where there are enough features.
 constexpr index_t kMostPacked = index_t{1} << 23;
@@ -27,8 +25,9 @@ double work_of_sample(const MatrixView& others, simd::Pairing pairing) {
 
 } // namespace
 
-CrossKernel::CrossKernel(const MatrixView& others, std::span<const index_t> columns,
-                         const KernelParams& kernel, Control& control, int exponent)
+template <Real T>
+CrossKernel<T>::CrossKernel(const MatrixView& others, std::span<const index_t> columns,
+                            const KernelParams& kernel, Control& control, int exponent)
     : n_columns_(std::ssize(columns)), n_features_(n_cols(others)), n_factors_(n_factors(kernel)),
       table_(simd::real_table<T>(simd::active_table())) {
   require(n_columns_ % kLane<T> == 0, "columns must fill lines");
@@ -52,8 +51,9 @@ CrossKernel::CrossKernel(const MatrixView& others, std::span<const index_t> colu
   }
 }
 
-void CrossKernel::for_blocks(const MatrixView& X, std::span<const double> factors, int threads,
-                             Control& control, const Use& use) const {
+template <Real T>
+void CrossKernel<T>::for_blocks(const MatrixView& X, std::span<const double> factors, int threads,
+                                Control& control, const Use& use) const {
   require(n_cols(X) == n_features_, "both samples must have as many features");
   if (n_columns_ == 0) return;
   const index_t n = n_rows(X), most_dense = kMostPacked / std::max<index_t>(1, n_features_);
@@ -66,36 +66,67 @@ void CrossKernel::for_blocks(const MatrixView& X, std::span<const double> factor
     Workspace& work = workspaces[thread];
     const index_t first = task * step, count = std::min(step, n - first);
     pack(X, factors, first, count, work, control);
-    work.values.resize_discard(count * kValueStride);
-    std::vector<T*> values;
-    for (index_t r = 0; r < count; ++r) values.push_back(work.values.data() + r * kValueStride);
-    const std::vector<const T*> rows(values.begin(), values.end());
+    make_room(count, work);
+    const std::vector<const T*> rows(work.rows.begin(), work.rows.end());
     for (index_t begin = 0; begin < n_columns_; begin += kColumnChunk) {
       const index_t end = std::min(begin + kColumnChunk, n_columns_);
-      evaluate(count, begin, end, values.data(), work);
+      evaluate(count, begin, end, work);
       use({first, rows, begin, end}, thread);
     }
   });
 }
 
-void CrossKernel::pack(const MatrixView& X, std::span<const double> factors, index_t first,
-                       index_t n, Workspace& work, Control& control) const {
+template <Real T>
+void CrossKernel<T>::pack(const MatrixView& X, std::span<const double> factors, index_t first,
+                          index_t n, Workspace& work, Control& control) const {
   std::vector<index_t> rows(static_cast<std::size_t>(n));
   std::iota(rows.begin(), rows.end(), first);
   work.factors = SampleFactors<T>(factors, n_factors_, n_rows(X), rows);
   const std::vector<index_t> numbers = identity_order(n);
   if (packing_.is_sparse) {
-    const PackedCsr<T> queries(X, rows, packing_.scaling, epilogue_.pairing, packing_.order, table_,
-                               1, control);
-    work.sparse.set(queries, numbers, tail_index_);
+    work.packed.assign(X, rows, packing_.scaling, epilogue_.pairing, packing_.order, table_,
+                       control);
+    work.sparse.set(work.packed, numbers, tail_index_);
     return;
   }
   const PackedDense<T> queries(X, rows, packing_.scaling, epilogue_.of_exponentials, table_, 1);
   work.dense.gather(queries.panels(), n_features_, numbers, table_.tile_rows);
 }
 
-void CrossKernel::evaluate(index_t n, index_t begin, index_t end, T* const* out,
-                           Workspace& work) const {
+template <Real T> void CrossKernel<T>::make_room(index_t n, Workspace& work) const {
+  constexpr index_t stride = row_stride<T>(kColumnChunk);
+  work.values.resize_discard(n * stride);
+  work.rows.clear();
+  for (index_t r = 0; r < n; ++r) work.rows.push_back(work.values.data() + r * stride);
+}
+
+template <Real T>
+void CrossKernel<T>::pack_row(const MatrixView& X, std::span<const double> factors,
+                              Workspace& work) const {
+  static constexpr index_t kFirst[] = {0};
+  make_room(1, work);
+  if (n_factors_ > 0) work.factors = SampleFactors<T>(factors, n_factors_, 1, kFirst);
+  if (packing_.is_sparse) {
+    Control control;
+    work.packed.assign(X, kFirst, packing_.scaling, epilogue_.pairing, packing_.order, table_,
+                       control);
+    work.sparse.set(work.packed, kFirst, tail_index_);
+    return;
+  }
+  T* const row = work.dense.set_row(n_features_);
+  if (is_sparse(X))
+    for (index_t k = 0; k < n_features_; ++k) row[k] = packed_zero<T>(packing_.scaling, k);
+  std::visit(
+      [&](const auto& view) {
+        for_each_feature<double>(view, 0, packing_.scaling,
+                                 [&](index_t k, double x) { row[k] = rounded<T>(x); });
+      },
+      X);
+  work.dense.set_half_norm(table_.row_half_norm(epilogue_.of_exponentials, row, n_features_));
+}
+
+template <Real T>
+void CrossKernel<T>::evaluate(index_t n, index_t begin, index_t end, Workspace& work) const {
   if (packing_.is_sparse) {
     if (csr_.has_tail())
       work.sparse.meet_tail(csr_, sparse_columns_, begin, end, epilogue_, table_);
@@ -105,7 +136,7 @@ void CrossKernel::evaluate(index_t n, index_t begin, index_t end, T* const* out,
     b.epilogue = &epilogue_;
     b.query_factors = work.factors.from(0);
     b.row_factors = factors_.from(begin);
-    table_.sparse_block(b, out);
+    table_.sparse_block(b, work.rows.data());
     return;
   }
   simd::DenseBlock<T> b;
@@ -114,7 +145,7 @@ void CrossKernel::evaluate(index_t n, index_t begin, index_t end, T* const* out,
   b.epilogue = &epilogue_;
   b.query_factors = work.factors.from(0);
   b.column_factors = factors_.from(begin);
-  b.out = out;
+  b.out = work.rows.data();
   table_.dense_block(b);
 }
 
@@ -124,13 +155,16 @@ void cross_values(const MatrixView& A, std::span<const double> factors, const Ma
   if (n == 0) return;
   std::vector<index_t> columns = identity_order(n);
   columns.resize(static_cast<std::size_t>(round_up(n, kLane<double>)), n - 1);
-  CrossKernel(B, columns, kernel, control, scaling_of(A, false, threads, control).exponent)
-      .for_blocks(A, factors, threads, control, [&](const CrossKernel::Block& block, int) {
+  CrossKernel<double>(B, columns, kernel, control, scaling_of(A, false, threads, control).exponent)
+      .for_blocks(A, factors, threads, control, [&](const CrossKernel<double>::Block& block, int) {
         const index_t end = std::min(block.end, n);
         for (std::size_t r = 0; r < block.values.size(); ++r)
           std::copy_n(block.values[r], end - block.begin,
                       out + (block.first_row + static_cast<index_t>(r)) * n + block.begin);
       });
 }
+
+template class CrossKernel<float>;
+template class CrossKernel<double>;
 
 } // namespace maxmargin

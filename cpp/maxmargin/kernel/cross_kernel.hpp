@@ -9,19 +9,17 @@
 #include "maxmargin/kernel/sample_factors.hpp"
 #include "maxmargin/simd/kernel_table.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <span>
 #include <vector>
 
 namespace maxmargin {
 
-// The kernel values of any samples with given others, which are packed once. They are computed in
-// float64, and those of a sample do not depend on the other samples. Immutable, hence safe to use
-// from many threads.
-class CrossKernel {
+// The kernel values of any samples with given others, which are packed once. Those of a sample do
+// not depend on the other samples. Immutable, hence safe to use from many threads.
+template <Real T> class CrossKernel {
  public:
-  using T = double;
-
   // Column c is row columns[c] of `others`; the factors of the kernel are theirs. Requires a
   // multiple of a line of columns. Samples are taken in units of the magnitude of the others, or of
   // 2^exponent if that is more: squares of ones that are 2^500 units overflow. The least unit is
@@ -43,19 +41,41 @@ class CrossKernel {
   void for_blocks(const MatrixView& X, std::span<const double> factors, int threads,
                   Control& control, const Use& use) const;
 
- private:
-  static constexpr int kLeastExponent = -340;
-
+  // What the values of a few samples are made in.
   struct Workspace {
     AlignedBuffer<T> values;
+    std::vector<T*> rows;
     DenseQueries<T> dense;
+    PackedCsr<T> packed;
     QueryTable<T> sparse;
     SampleFactors<T> factors;
   };
 
+  // Calls use(values, begin, end) for the sample that X is, in the order of the columns. No memory
+  // is taken that the workspace has from samples with as many features, unless there are factors.
+  template <class OfRow>
+  void for_row(const MatrixView& X, std::span<const double> factors, Workspace& work,
+               const OfRow& use) const {
+    if (n_columns_ == 0) return;
+    pack_row(X, factors, work);
+    for (index_t begin = 0; begin < n_columns_; begin += kColumnChunk) {
+      const index_t end = std::min(begin + kColumnChunk, n_columns_);
+      evaluate(1, begin, end, work);
+      use(work.rows.front(), begin, end);
+    }
+  }
+
+  bool needs_float64() const { return packing_.needs_float64; }
+
+ private:
+  static constexpr int kLeastExponent = -340;
+  static constexpr index_t kColumnChunk = 64 * kLane<T>; // columns evaluated at a time
+
+  void make_room(index_t n_rows, Workspace& work) const;
+  void pack_row(const MatrixView& X, std::span<const double> factors, Workspace& work) const;
   void pack(const MatrixView& X, std::span<const double> factors, index_t first, index_t n,
             Workspace& work, Control& control) const;
-  void evaluate(index_t n, index_t begin, index_t end, T* const* out, Workspace& work) const;
+  void evaluate(index_t n, index_t begin, index_t end, Workspace& work) const;
 
   index_t n_columns_;
   index_t n_features_;

@@ -4,6 +4,7 @@
 #include "maxmargin/base/parallel.hpp"
 #include "maxmargin/kernel/kernel_function.hpp"
 #include "maxmargin/model/decision/decision.hpp"
+#include "maxmargin/model/decision/given_values.hpp"
 #include "maxmargin/model/decision/pair_values.hpp"
 #include "maxmargin/model/votes.hpp"
 
@@ -144,52 +145,38 @@ void KernelModel::decision_values(const MatrixView& X, std::span<const double> f
   if (parts_.is_precomputed()) return given_values(X, out, threads, control);
   require(n_cols(X) == parts_.n_features, "X must have as many features as the support vectors");
   std::call_once(packed_->once, [&] {
-    const MatrixView vectors = view_of(parts_.support_vectors);
     if (PairValues::serves(parts_))
       packed_->pairs = std::make_unique<PairValues>(parts_, control);
-    else if (is_classifier(parts_.type))
-      packed_->decision = std::make_unique<Decision>(vectors, parts_.n_support, parts_.dual_coef,
-                                                     parts_.rho, parts_.kernel, control);
     else
-      packed_->decision = std::make_unique<Decision>(Decision::dense_coefficients(
-          vectors, parts_.dual_coef, parts_.rho, parts_.kernel, control));
+      packed_->decision = std::make_unique<Decision>(parts_, false, control);
   });
+  const auto evaluate = [&](const auto& machines) {
+    if (n_rows(X) != 1) return machines.evaluate(X, factors, out, threads, control);
+    RowWorkspace work;
+    machines.evaluate_row(X, factors, out, work);
+  };
   if (packed_->pairs)
-    packed_->pairs->evaluate(X, factors, out, threads, control);
+    evaluate(*packed_->pairs);
   else
-    packed_->decision->evaluate(X, factors, out, threads, control);
+    evaluate(*packed_->decision);
 }
 
 void KernelModel::given_values(const MatrixView& X, double* out, int threads,
                                Control& control) const {
-  const index_t n_vectors = parts_.n_support_vectors(), n_machines = parts_.n_machines();
-  const bool is_whole = n_cols(X) == parts_.n_features;
-  require(!is_sparse(X) && (is_whole || n_cols(X) == n_vectors),
+  const bool with_all = n_cols(X) == parts_.n_features;
+  require(!is_sparse(X) && (with_all || n_cols(X) == parts_.n_support_vectors()),
           "X must be dense, the kernel values with all training samples or all support vectors");
-  std::vector<Expansion> machines;
-  const auto& numbers = std::get<DenseSamples<double>>(parts_.support_vectors).values;
-  for (index_t p = 0; p < n_machines; ++p) {
-    machines.push_back(expansion(p));
-    if (!is_whole) continue;
-    for (index_t& place : machines.back().places)
-      place = static_cast<index_t>(numbers[static_cast<std::size_t>(place)]) - 1;
-  }
+  const GivenValues machines(*this, with_all);
   std::visit(
       [&](const auto& view) {
         if constexpr (is_dense<std::decay_t<decltype(view)>>)
-          parallel_ranges(
-              view.rows, kGrain, thread_count(threads), [&](index_t begin, index_t end, int) {
-                for (index_t i = begin; i < end; ++i) {
-                  control.poll();
-                  for (index_t p = 0; p < n_machines; ++p) {
-                    const Expansion& machine = machines[static_cast<std::size_t>(p)];
-                    double sum = 0.0;
-                    for (std::size_t k = 0; k < machine.places.size(); ++k)
-                      sum += machine.beta[k] * static_cast<double>(view.row(i)[machine.places[k]]);
-                    out[i * n_machines + p] = sum - parts_.rho[static_cast<std::size_t>(p)];
-                  }
-                }
-              });
+          parallel_ranges(view.rows, kGrain, thread_count(threads),
+                          [&](index_t begin, index_t end, int) {
+                            for (index_t i = begin; i < end; ++i) {
+                              control.poll();
+                              machines.evaluate_row(view.row(i), out + i * parts_.n_machines());
+                            }
+                          });
       },
       X);
 }
@@ -197,18 +184,13 @@ void KernelModel::given_values(const MatrixView& X, double* out, int threads,
 std::vector<double> KernelModel::predict(const MatrixView& X, int threads, Control& control) const {
   const index_t n = n_rows(X), step = std::max<index_t>(1, kMostValues / parts_.n_machines());
   std::vector<double> predicted, values;
+  std::vector<index_t> votes(static_cast<std::size_t>(parts_.n_classes()));
   for (index_t begin = 0; begin < n; begin += step) {
     const MatrixView block = rows_between(X, begin, std::min(begin + step, n));
     values.resize(static_cast<std::size_t>(n_rows(block) * parts_.n_machines()));
     decision_values(block, {}, values.data(), threads, control);
-    if (is_regression(parts_.type))
-      predicted.insert(predicted.end(), values.begin(), values.end());
-    else if (!is_classifier(parts_.type))
-      for (const double value : values) predicted.push_back(value >= 0.0 ? 1.0 : -1.0);
-    else
-      for (const index_t c : vote_winners(values))
-        predicted.push_back(parts_.labels.empty() ? static_cast<double>(c)
-                                                  : parts_.labels[static_cast<std::size_t>(c)]);
+    for (index_t i = 0; i < n_rows(block); ++i)
+      predicted.push_back(predicted_by(parts_, values.data() + i * parts_.n_machines(), votes));
   }
   return predicted;
 }

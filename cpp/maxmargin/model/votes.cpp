@@ -86,14 +86,6 @@ double value_beyond(std::span<const Counted> side, double below) {
 
 } // namespace
 
-std::vector<index_t> vote_winners(std::span<const double> values, std::span<const index_t> order) {
-  std::vector<index_t> winners, votes(order.size());
-  for_samples(values, order.size(), [&](std::size_t, const double* of_sample) {
-    winners.push_back(vote_winner(of_sample, order, votes));
-  });
-  return winners;
-}
-
 index_t vote_winner(const double* values, std::span<const index_t> order,
                     std::span<index_t> votes) {
   std::ranges::fill(votes, 0);
@@ -101,6 +93,14 @@ index_t vote_winner(const double* values, std::span<const index_t> order,
             [&](std::size_t p, std::size_t i, std::size_t j) { ++votes[values[p] > 0.0 ? i : j]; });
   return *std::ranges::max_element(order, {},
                                    [&](index_t c) { return votes[static_cast<std::size_t>(c)]; });
+}
+
+std::vector<index_t> vote_winners(std::span<const double> values, std::span<const index_t> order) {
+  std::vector<index_t> winners, votes(order.size());
+  for_samples(values, order.size(), [&](std::size_t, const double* of_sample) {
+    winners.push_back(vote_winner(of_sample, order, votes));
+  });
+  return winners;
 }
 
 std::vector<double> class_scores(std::span<const double> values, index_t n_classes) {

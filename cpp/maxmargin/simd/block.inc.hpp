@@ -81,6 +81,26 @@ template <Pairing A, int H, int P, class T>
     }
 }
 
+// Panels that a single row meets at a time: eight vectors of sums hide the latency of a
+// multiply-add.
+inline constexpr int kRowPanels = 8 / kVecsPerLine;
+
+// The products of one row, side by side. The panels at the end are met with the last one some times
+// more: there is room for as many products as are multiples of kRowPanels.
+template <Pairing A, class T>
+MAXMARGIN_INLINE void one_row_products(const T* query, index_t depth, const T* const* panels,
+                                       index_t n_panels, Destination<T> to) {
+  const index_t n_whole = n_panels / kRowPanels * kRowPanels;
+  to.further = kRowPanels * kLane<T>;
+  tile_products<A, 1, kRowPanels>(query, 1, depth, panels, n_whole, to);
+  if (n_whole == n_panels) return;
+  const T* at_end[kRowPanels];
+  for (index_t p = 0; p < kRowPanels; ++p)
+    at_end[p] = panels[n_whole + p < n_panels ? n_whole + p : n_panels - 1];
+  to.column += n_whole * kLane<T>;
+  tile_products<A, 1, kRowPanels>(query, 1, depth, at_end, kRowPanels, to);
+}
+
 // Calls run<H>() with the least height of a tile that holds the rows.
 template <int H, class Run> MAXMARGIN_INLINE void with_height(index_t n_rows, const Run& run) {
   if constexpr (H < MAXMARGIN_TILE_ROWS) {
@@ -95,6 +115,9 @@ template <Pairing A, class T>
 MAXMARGIN_INLINE void row_products(const DenseBlock<T>& block, index_t first, index_t n,
                                    const T* const* panels, index_t n_panels, Destination<T> to) {
   constexpr index_t P = MAXMARGIN_TILE_PANELS, tile_rows = MAXMARGIN_TILE_ROWS;
+  if (n == 1 && to.further == P * kLane<T> && n_panels > P) // one row in its batch
+    return one_row_products<A>(block.queries + first * block.depth, block.depth, panels, n_panels,
+                               to);
   const index_t n_whole = n_panels / P * P;
   const auto take = [&]<int H>(index_t row, index_t n_tiles) {
     const T* const queries = block.queries + (first + row) * block.depth;
@@ -184,6 +207,20 @@ void panel_half_norms(Pairing pairing, const T* panel, index_t depth, T* half_no
       }
       (sum * V::fill(T(0.5))).store(half_norms + v * V::size);
     });
+  });
+}
+
+// The compiler must not see that all lanes are equal (sparse_half_norm).
+template <class T> T row_half_norm(Pairing pairing, const T* row, index_t depth) {
+  using V = Vec<T>;
+  return with_any_pairing(pairing, [&]<Pairing A>() {
+    V sum = V::zero();
+    for (index_t k = 0; k < depth; ++k) {
+      V x = V::fill(row[k]);
+      asm("" : "+m"(x.raw));
+      sum = add_pair<A>(x, x, sum);
+    }
+    return sum.raw[0] * T(0.5);
   });
 }
 

@@ -211,6 +211,8 @@ template <Real T> struct RealTable {
   void (*panel_half_norms)(Pairing pairing, const T* panel, index_t depth, T* half_norms) = nullptr;
   T (*sparse_half_norm)(Pairing pairing, const T* head, index_t n_head, const T* tail,
                         index_t n_tail) = nullptr;
+  // That of one row, as panel_half_norms has it.
+  T (*row_half_norm)(Pairing pairing, const T* row, index_t depth) = nullptr;
   // to[c * to_stride + r] = from[r * from_stride + c] for r, c < kLane<T>.
   void (*transpose)(const T* from, index_t from_stride, T* to, index_t to_stride) = nullptr;
   T (*dot)(const T* x, const T* y, index_t n) = nullptr;

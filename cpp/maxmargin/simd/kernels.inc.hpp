@@ -28,6 +28,7 @@ template <Real T> constexpr RealTable<T> real_table() {
   table.scatter = scatter<T>;
   table.panel_half_norms = panel_half_norms<T>;
   table.sparse_half_norm = sparse_half_norm<T>;
+  table.row_half_norm = row_half_norm<T>;
   table.transpose = transpose_square<T>;
   table.dot = dot<T>;
   table.axpy = axpy<T>;

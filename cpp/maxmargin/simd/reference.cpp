@@ -158,6 +158,12 @@ T sparse_half_norm(Pairing pairing, const T* head, index_t n_head, const T* tail
   return (sum + rest) / 2;
 }
 
+template <Real T> T row_half_norm(Pairing pairing, const T* row, index_t depth) {
+  T sum = 0;
+  for (index_t k = 0; k < depth; ++k) sum += paired(pairing, row[k], row[k]);
+  return sum / 2;
+}
+
 template <Real T> void transpose(const T* from, index_t from_stride, T* to, index_t to_stride) {
   for (index_t r = 0; r < kLane<T>; ++r)
     for (index_t c = 0; c < kLane<T>; ++c) to[c * to_stride + r] = from[r * from_stride + c];
@@ -312,6 +318,7 @@ template <Real T> constexpr RealTable<T> real_table() {
   table.scatter = scatter<T>;
   table.panel_half_norms = panel_half_norms<T>;
   table.sparse_half_norm = sparse_half_norm<T>;
+  table.row_half_norm = row_half_norm<T>;
   table.transpose = transpose<T>;
   table.dot = dot<T>;
   table.axpy = axpy<T>;

@@ -50,6 +50,17 @@ PackedCsr<T>::PackedCsr(const MatrixView& X, std::span<const index_t> rows, cons
 }
 
 template <Real T>
+void PackedCsr<T>::assign(const MatrixView& X, std::span<const index_t> rows,
+                          const Scaling& scaling, simd::Pairing pairing, const FeatureOrder& order,
+                          const simd::RealTable<T>& table, Control& control) {
+  pairing_ = pairing;
+  n_head_ = order.n_head();
+  for (SparseRows<T>* part : {&head_, &tail_, &wide_}) part->clear();
+  half_norms_.clear();
+  append(X, rows, scaling, order, table, control);
+}
+
+template <Real T>
 void PackedCsr<T>::append(const MatrixView& X, std::span<const index_t> rows,
                           const Scaling& scaling, const FeatureOrder& order,
                           const simd::RealTable<T>& table, Control& control) {
@@ -58,7 +69,8 @@ void PackedCsr<T>::append(const MatrixView& X, std::span<const index_t> rows,
       [&](const auto& view) {
         for (std::size_t r = 0; r < rows.size(); ++r) {
           if (r % kRowsPerPoll == kRowsPerPoll - 1) control.poll();
-          for_each_feature<T>(view, rows[r], scaling, [&](index_t k, T x) {
+          for_each_feature<double>(view, rows[r], scaling, [&](index_t k, double value) {
+            const T x = rounded<T>(value);
             if (x == T(0)) return;
             if (const std::int32_t w = order.wide(k); w >= 0) return wide_.push_back(w, x);
             const std::int32_t feature = order(k);

@@ -53,6 +53,11 @@ template <Real T> class PackedCsr {
             simd::Pairing pairing, const FeatureOrder& order, const simd::RealTable<T>& table,
             int threads, Control& control);
 
+  // The same on one thread, in memory that is there where it suffices.
+  void assign(const MatrixView& X, std::span<const index_t> rows, const Scaling& scaling,
+              simd::Pairing pairing, const FeatureOrder& order, const simd::RealTable<T>& table,
+              Control& control);
+
   index_t rows() const { return static_cast<index_t>(half_norms_.size()); }
   index_t n_head() const { return n_head_; } // features
   const SparseRows<T>& head() const { return head_; }

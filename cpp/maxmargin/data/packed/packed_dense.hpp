@@ -47,6 +47,16 @@ template <Real T> class DenseQueries {
   // The same from rows of `depth` numbers each.
   void take_rows(std::span<const T* const> rows, index_t depth, index_t tile_rows);
 
+  // One query: where its numbers go, and its half norm.
+  T* set_row(index_t depth) {
+    rows_ = 1;
+    depth_ = depth;
+    values_.resize_discard(depth);
+    half_norms_.resize_discard(1);
+    return values_.data();
+  }
+  void set_half_norm(T half_norm) { half_norms_[0] = half_norm; }
+
   index_t rows() const { return rows_; }
 
   // Fills in the query side of the block, n queries from `first` on, a multiple of tile_rows, and

@@ -3,6 +3,8 @@
 #include "maxmargin/base/control.hpp"
 #include "maxmargin/data/views.hpp"
 #include "maxmargin/kernel/kernel_params.hpp"
+#include "maxmargin/model/decision/row_workspace.hpp"
+#include "maxmargin/model/kernel_model.hpp"
 
 #include <memory>
 #include <span>
@@ -15,11 +17,9 @@ namespace maxmargin {
 // machines. Immutable, hence safe to use from many threads.
 class Decision {
  public:
-  // One-vs-one machines: n_support, dual_coef and rho as in model/kernel_model.hpp. The samples
-  // are copied.
-  Decision(const MatrixView& support_vectors, std::span<const std::int64_t> n_support,
-           std::span<const double> dual_coef, std::span<const double> rho,
-           const KernelParams& kernel, Control& control);
+  // Of a kernel that is not precomputed. The numbers are copied. Where float32 holds them, and
+  // bounds their products, kernel values may be asked for `in_float32`, of one sample at a time.
+  Decision(const KernelModelParts& parts, bool in_float32, Control& control);
   // Machines that each have a coefficient for every support vector: row p of dual_coef, rho[p].
   static Decision dense_coefficients(const MatrixView& support_vectors,
                                      std::span<const double> dual_coef, std::span<const double> rho,
@@ -28,18 +28,24 @@ class Decision {
   ~Decision();
 
   index_t n_machines() const;
-  index_t n_features() const;
 
   // out[i * n_machines + p] is the value of machine p for row i of X, sum dual_coef K - rho. It
   // does not depend on the other rows of X, of which `factors` are what KernelParams::factors are
-  // of the support vectors. Requires n_cols(X) == n_features.
+  // of the support vectors. Requires as many features, and kernel values in float64.
   void evaluate(const MatrixView& X, std::span<const double> factors, double* out, int threads,
                 Control& control) const;
+  // The same of one row.
+  void evaluate_row(const MatrixView& X, std::span<const double> factors, double* out,
+                    RowWorkspace& work) const;
 
  private:
   class Impl;
   explicit Decision(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
+
+// What a model predicts for a sample with these decision values; `votes` has an element for every
+// class.
+double predicted_by(const KernelModelParts& parts, const double* values, std::span<index_t> votes);
 
 } // namespace maxmargin

@@ -77,37 +77,38 @@ void MachineSums::add(std::span<const T* const> values, index_t begin, index_t e
   for (const OfClass& c : classes_) {
     const index_t from = std::max(begin, c.begin), to = std::min(end, c.end);
     if (from >= to) continue;
-    std::vector<const T*> of_class;
-    for (const T* row : values) of_class.push_back(row + (from - begin));
+    work.of_class.clear();
+    for (const T* row : values) work.of_class.push_back(row + (from - begin));
     if (c.coef.rows() > 0) {
-      add_block(c, of_class, from, to, out, work);
+      add_block(c, from, to, out, work);
       continue;
     }
     for (std::size_t r = 0; r < values.size(); ++r)
       for (std::size_t p = 0; p < c.parts.size(); ++p)
         out[static_cast<index_t>(r) * n_machines_ + c.parts[p].machine] += table_.dot(
-            of_class[r], c.lines.data() + static_cast<index_t>(p) * c.width() + from - c.begin,
+            work.of_class[r], c.lines.data() + static_cast<index_t>(p) * c.width() + from - c.begin,
             to - from);
   }
 }
 
-void MachineSums::add_block(const OfClass& c, std::span<const T* const> values, index_t from,
-                            index_t to, double* out, Workspace& work) const {
-  const index_t n = static_cast<index_t>(values.size()), depth = to - from;
+void MachineSums::add_block(const OfClass& c, index_t from, index_t to, double* out,
+                            Workspace& work) const {
+  const index_t n = std::ssize(work.of_class), depth = to - from;
   const index_t stride = c.coef.n_panels() * kLane<T>;
-  work.queries.take_rows(values, depth, table_.tile_rows);
+  work.queries.take_rows(work.of_class, depth, table_.tile_rows);
   work.products.resize_discard(n * stride);
-  std::vector<const T*> panels = c.coef.panels();
-  for (const T*& panel : panels) panel += (from - c.begin) * kLane<T>;
-  std::vector<T*> rows;
-  for (index_t r = 0; r < n; ++r) rows.push_back(work.products.data() + r * stride);
+  work.panels.clear();
+  for (index_t p = 0; p < c.coef.n_panels(); ++p)
+    work.panels.push_back(c.coef.panel(p) + (from - c.begin) * kLane<T>);
+  work.rows.clear();
+  for (index_t r = 0; r < n; ++r) work.rows.push_back(work.products.data() + r * stride);
   simd::DenseBlock<T> block;
-  work.queries.describe(0, n, panels, block);
-  block.out = rows.data();
+  work.queries.describe(0, n, work.panels, block);
+  block.out = work.rows.data();
   table_.dense_block(block);
   for (index_t r = 0; r < n; ++r)
     for (std::size_t k = 0; k < c.parts.size(); ++k)
-      out[r * n_machines_ + c.parts[k].machine] += rows[r][k];
+      out[r * n_machines_ + c.parts[k].machine] += work.rows[r][k];
 }
 
 } // namespace maxmargin

@@ -41,6 +41,8 @@ class MachineSums {
               std::span<const double> dual_coef, const simd::RealTable<T>& table);
 
   struct Workspace {
+    std::vector<const T*> of_class, panels;
+    std::vector<T*> rows;
     DenseQueries<T> queries;
     AlignedBuffer<T> products;
   };
@@ -61,8 +63,7 @@ class MachineSums {
 
     index_t width() const { return end - begin; }
   };
-  void add_block(const OfClass& c, std::span<const T* const> values, index_t from, index_t to,
-                 double* out, Workspace& work) const;
+  void add_block(const OfClass& c, index_t from, index_t to, double* out, Workspace& work) const;
 
   std::vector<OfClass> classes_;
   index_t n_machines_;

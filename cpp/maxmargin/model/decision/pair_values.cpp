@@ -48,6 +48,17 @@ void PairValues::evaluate(const MatrixView& X, std::span<const double> factors, 
     evaluate_in_blocks<kBlockRows>(X, factors, out, threads, control);
 }
 
+void PairValues::evaluate_row(const MatrixView& X, std::span<const double> factors, double* out,
+                              RowWorkspace& work) const {
+  const index_t n_classes = std::ssize(begin_) - 1;
+  work.values.resize_discard(round_up(begin_.back(), kLane<double>));
+  kernel_.for_row(X, factors, work.in_float64,
+                  [&](const double* values, index_t begin, index_t end) {
+                    std::copy(values, values + (end - begin), work.values.data() + begin);
+                  });
+  for (index_t i = 0; i < n_classes; ++i) add_class<1>(i, work.values.data(), 1, out);
+}
+
 template <index_t kRows>
 void PairValues::evaluate_in_blocks(const MatrixView& X, std::span<const double> factors,
                                     double* out, int threads, Control& control) const {
@@ -55,14 +66,15 @@ void PairValues::evaluate_in_blocks(const MatrixView& X, std::span<const double>
   const index_t n_blocks = (n_rows(X) + kRows - 1) / kRows, block_size = n_vectors * kRows;
   // By block of rows, then support vector, then row.
   auto values = AlignedBuffer<double>::zeros(n_blocks * block_size);
-  kernel_.for_blocks(X, factors, threads, control, [&](const CrossKernel::Block& block, int) {
-    for (std::size_t r = 0; r < block.values.size(); ++r) {
-      const index_t row = block.first_row + static_cast<index_t>(r);
-      double* to = values.data() + row / kRows * block_size + row % kRows;
-      for (index_t v = block.begin; v < std::min(block.end, n_vectors); ++v)
-        to[v * kRows] = block.values[r][v - block.begin];
-    }
-  });
+  kernel_.for_blocks(X, factors, threads, control,
+                     [&](const CrossKernel<double>::Block& block, int) {
+                       for (std::size_t r = 0; r < block.values.size(); ++r) {
+                         const index_t row = block.first_row + static_cast<index_t>(r);
+                         double* to = values.data() + row / kRows * block_size + row % kRows;
+                         for (index_t v = block.begin; v < std::min(block.end, n_vectors); ++v)
+                           to[v * kRows] = block.values[r][v - block.begin];
+                       }
+                     });
   const double work = static_cast<double>(n_blocks * block_size * n_classes);
   parallel_for(n_blocks * n_classes, thread_count_for(threads, work), [&](index_t task, int) {
     control.poll();

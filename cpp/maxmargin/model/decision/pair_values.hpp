@@ -2,6 +2,7 @@
 
 #include "maxmargin/base/control.hpp"
 #include "maxmargin/kernel/cross_kernel.hpp"
+#include "maxmargin/model/decision/row_workspace.hpp"
 #include "maxmargin/model/kernel_model.hpp"
 
 #include <memory>
@@ -20,9 +21,11 @@ class PairValues {
   // The numbers of the parts must outlive this; they may move with their vectors.
   PairValues(const KernelModelParts& parts, Control& control);
 
-  // As Decision::evaluate().
+  // As those of Decision.
   void evaluate(const MatrixView& X, std::span<const double> factors, double* out, int threads,
                 Control& control) const;
+  void evaluate_row(const MatrixView& X, std::span<const double> factors, double* out,
+                    RowWorkspace& work) const;
 
  private:
   template <index_t kRows>
@@ -33,7 +36,7 @@ class PairValues {
 
   std::span<const double> dual_coef_, rho_;
   std::vector<index_t> begin_; // the first support vector of every class, then the end
-  CrossKernel kernel_;
+  CrossKernel<double> kernel_;
 };
 
 } // namespace maxmargin

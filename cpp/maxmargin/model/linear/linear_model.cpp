@@ -17,6 +17,13 @@ bool all_finite(std::span<const double> numbers) {
   return std::ranges::all_of(numbers, [](double number) { return std::isfinite(number); });
 }
 
+// f of row i of samples.
+template <class Rows>
+void take_row(const LinearModelParts& parts, const Rows& rows, index_t i, double* out) {
+  for (index_t k = 0; k < parts.n_functions(); ++k)
+    out[k] = rows.dot(i, parts.coef.data() + k * parts.n_features) + parts.intercept[k];
+}
+
 } // namespace
 
 LinearModel::LinearModel(LinearModelParts parts) : parts_(std::move(parts)) {
@@ -43,10 +50,7 @@ std::vector<double> LinearModel::decision_values(const MatrixView& X, int thread
                         [&](index_t begin, index_t end, int) {
                           for (index_t i = begin; i < end; ++i) {
                             control.poll();
-                            for (index_t k = 0; k < n_functions; ++k)
-                              values[i * n_functions + k] =
-                                  rows.dot(i, parts_.coef.data() + k * parts_.n_features) +
-                                  parts_.intercept[k];
+                            take_row(parts_, rows, i, values.data() + i * n_functions);
                           }
                         });
       },
@@ -57,14 +61,22 @@ std::vector<double> LinearModel::decision_values(const MatrixView& X, int thread
 std::vector<double> LinearModel::predict(const MatrixView& X, int threads, Control& control) const {
   std::vector<double> values = decision_values(X, threads, control);
   if (parts_.n_classes == 0) return values;
-  std::vector<double> predicted;
+  std::vector<double> all;
+  const auto n_functions = static_cast<std::size_t>(parts_.n_functions());
+  for (std::size_t i = 0; i < values.size(); i += n_functions)
+    all.push_back(predicted(values.data() + i));
+  return all;
+}
+
+void LinearModel::values_of_row(const MatrixView& X, double* out) const {
+  std::visit([&](const auto& view) { take_row(parts_, rows_of(view), 0, out); }, X);
+}
+
+double LinearModel::predicted(const double* values) const {
   const index_t n_functions = parts_.n_functions();
-  for (auto f = values.begin(); f != values.end(); f += n_functions) {
-    const index_t first_of_greatest = std::max_element(f, f + n_functions) - f;
-    predicted.push_back(n_functions == 1 ? (*f >= 0.0 ? 1.0 : 0.0)
-                                         : static_cast<double>(first_of_greatest));
-  }
-  return predicted;
+  if (parts_.n_classes == 0) return *values;
+  if (n_functions == 1) return *values >= 0.0 ? 1.0 : 0.0;
+  return static_cast<double>(std::max_element(values, values + n_functions) - values);
 }
 
 } // namespace maxmargin

@@ -36,6 +36,10 @@ class MAXMARGIN_API LinearModel {
   // first of the greatest f. Of a regression f.
   std::vector<double> predict(const MatrixView& X, int threads, Control& control) const;
 
+  // The same of one row of X, and of its decision values.
+  void values_of_row(const MatrixView& X, double* out) const;
+  double predicted(const double* values) const;
+
  private:
   LinearModelParts parts_;
 };
