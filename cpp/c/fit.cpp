@@ -241,9 +241,58 @@ mm_model linear_machine(const mm_options& set, const Reader& options, const Matr
   return {std::move(only.model), std::move(labels), std::move(proofs)};
 }
 
-mm_model perceptron(const mm_options& set, const Reader& options, const MatrixView& X,
-                    std::span<const double> y, std::span<const double> weight, Control& control) {
+// The first step of Bottou's rule ends where w is expected, alpha^(-1/4) away.
+online::StepSize optimal_steps(double alpha, bool is_squared) {
+  const double length = std::pow(alpha, -0.25), slope = is_squared ? 2.0 * (1.0 + length) : 1.0;
+  return online::StepSize::inverse_time(alpha, std::max(0.0, slope / (length * alpha) - 1.0));
+}
+
+online::StepSize steps_of(const Reader& options, bool is_squared) {
+  constexpr std::string_view kRates[] = {"optimal", "pegasos", "constant", "adaptive",
+                                         "invscaling"};
+  constexpr double kMost = std::numeric_limits<double>::max();
+  const std::size_t rate = options.choice("learning_rate", kRates, "optimal");
+  if (rate == 0) return optimal_steps(options.positive("alpha", 1e-4), is_squared);
+  if (rate == 1) return online::StepSize::inverse_time(options.positive("alpha", 1e-4), 0.0);
+  const double eta0 = options.positive("eta0", 0.01);
+  if (rate == 2) return online::StepSize::constant(eta0);
+  if (rate == 3) return online::StepSize::adaptive(eta0);
+  return online::StepSize::power(eta0, options.real("power_t", 0.5, -kMost, kMost));
+}
+
+// What subgradient training and the perceptron have in common, and what not.
+online::OnlineSettings online_settings(const Reader& options, bool is_perceptron) {
   constexpr std::string_view kPenalties[] = {"none", "l2", "l1", "elasticnet"};
+  constexpr std::string_view kLosses[] = {"hinge", "squared_hinge", "perceptron"};
+  online::OnlineSettings settings;
+  const double alpha = options.real("alpha", 1e-4, 0.0, std::numeric_limits<double>::max());
+  const double ratio = options.real("l1_ratio", 0.15, 0.0, 1.0);
+  const double shares[] = {0.0, 0.0, 1.0, ratio};
+  const std::size_t penalty = options.choice("penalty", kPenalties, is_perceptron ? "none" : "l2");
+  if (penalty > 0) settings.penalty = {alpha * (1.0 - shares[penalty]), alpha * shares[penalty]};
+  settings.fit_intercept = options.flag("fit_intercept", true);
+  settings.average_from = options.integer("average", 0.0, 0.0);
+  settings.passes.max_iter = options.integer("max_iter", 1000.0, 1.0);
+  settings.passes.tol = options.real("tol", 1e-3, 0.0, kInfinity);
+  settings.passes.n_iter_no_change = options.integer("n_iter_no_change", 5.0, 1.0);
+  settings.passes.shuffle = options.flag("shuffle", true);
+  settings.passes.seed = static_cast<std::uint64_t>(options.integer("random_state", 0.0, 0.0));
+  settings.threads = options.threads();
+  if (is_perceptron) {
+    settings.step = online::StepSize::constant(options.positive("eta0", 1.0));
+    return settings;
+  }
+  const std::size_t loss = options.choice("loss", kLosses, "hinge");
+  settings.loss = {.margin = loss == 2 ? 0.0 : 1.0, .is_squared = loss == 1};
+  settings.step = steps_of(options, loss == 1);
+  settings.follows_loss = true;
+  settings.batch_size = options.integer("batch_size", 1.0, 0.0);
+  return settings;
+}
+
+mm_model online_machine(const mm_options& set, const Reader& options, const MatrixView& X,
+                        std::span<const double> y, std::span<const double> weight,
+                        Control& control) {
   Classes classes(y, weight);
   const index_t n_classes = std::ssize(classes.labels), n_functions = n_classes > 2 ? n_classes : 1;
   // Each class against the rest; of two, the second.
@@ -255,29 +304,26 @@ mm_model perceptron(const mm_options& set, const Reader& options, const MatrixVi
     factors.insert(factors.end(),
                    {n_classes > 2 ? 1.0 : by_class[0], by_class[static_cast<std::size_t>(c)]});
 
-  online::OnlineSettings settings;
-  const double alpha = options.real("alpha", 1e-4, 0.0, std::numeric_limits<double>::max());
-  const double ratio = options.real("l1_ratio", 0.15, 0.0, 1.0);
-  const double shares[] = {0.0, 0.0, 1.0, ratio};
-  if (const std::size_t penalty = options.choice("penalty", kPenalties, "none"); penalty > 0)
-    settings.penalty = {alpha * (1.0 - shares[penalty]), alpha * shares[penalty]};
-  settings.fit_intercept = options.flag("fit_intercept", true);
-  settings.step = online::StepSize::constant(options.positive("eta0", 1.0));
-  settings.average_from = options.integer("average", 0.0, 0.0);
-  settings.passes.max_iter = options.integer("max_iter", 1000.0, 1.0);
-  settings.passes.tol = options.real("tol", 1e-3, 0.0, kInfinity);
-  settings.passes.n_iter_no_change = options.integer("n_iter_no_change", 5.0, 1.0);
-  settings.passes.shuffle = options.flag("shuffle", true);
-  settings.passes.seed = static_cast<std::uint64_t>(options.integer("random_state", 0.0, 0.0));
-  settings.threads = options.threads();
-  const online::OnlineResult result = online::fit_online(
-      {X, classes.codes, weight, {}, factors, positive}, settings, nullptr, control);
+  const bool is_perceptron = set.estimator == "perceptron";
+  const online::OnlineSettings settings = online_settings(options, is_perceptron);
+  const online::OnlineData data{X, classes.codes, weight, {}, factors, positive};
+  const online::OnlineResult result = online::fit_online(data, settings, nullptr, control);
+  LinearModel model = model_of(result.states, n_classes);
 
   std::vector<mm_model::Proof> proofs;
-  for (const optim::MistakeRecord& record : result.records)
+  for (const optim::MistakeRecord& record : result.records) {
+    const bool is_done =
+        is_perceptron ? record.is_separated
+                      : record.is_stalled || (record.is_separated && settings.penalty.is_none());
     proofs.push_back({{"n_iter", static_cast<double>(record.mistakes_per_pass.size())},
-                      {"converged", record.is_separated ? 1.0 : 0.0}});
-  return {model_of(result.states, n_classes), std::move(classes.labels), std::move(proofs)};
+                      {"converged", is_done ? 1.0 : 0.0}});
+  }
+  if (!is_perceptron) {
+    const std::vector<double> objective = online::online_objectives(
+        data, settings, model.parts().coef, model.parts().intercept, control);
+    for (std::size_t p = 0; p < proofs.size(); ++p) proofs[p]["primal_objective"] = objective[p];
+  }
+  return {std::move(model), std::move(classes.labels), std::move(proofs)};
 }
 
 } // namespace
@@ -303,7 +349,8 @@ mm_model fit(const mm_options& set, const MatrixView& X, std::span<const double>
   Control control(set.progress == nullptr ? Control::Hook{} : Control::Hook{report});
   if (set.estimator.starts_with("linear"))
     return linear_machine(set, options, X, y, weights, control);
-  if (set.estimator == "perceptron") return perceptron(set, options, X, y, weights, control);
+  if (set.estimator == "perceptron" || set.estimator == "sgd")
+    return online_machine(set, options, X, y, weights, control);
   return kernel_machine(set, options, X, y, std::move(weights), control);
 }
 

@@ -73,10 +73,11 @@ MM_API void mm_options_free(mm_options* options);
  * numbers  C, nu, epsilon, tol, max_iter, time_limit (seconds), n_jobs (threads; 0: all);
  *          of kernel machines gamma, coef0, degree, cache_size (MB), shrinking (0 or 1);
  *          of linear machines intercept_scaling, fit_intercept (0 or 1), random_state;
- *          of the perceptron fit_intercept, eta0, alpha, l1_ratio, average, shuffle, random_state,
- *          n_iter_no_change
+ *          of the perceptron and sgd fit_intercept, eta0, alpha, l1_ratio, average, shuffle,
+ *          random_state, n_iter_no_change; of sgd power_t, batch_size (0: all)
  * texts    kernel: "linear", "poly", "rbf", "sigmoid", "laplacian", "chi_squared" or
- *          "histogram_intersection"; loss; penalty: "l1", "l2" or, of the perceptron, "elasticnet"
+ *          "histogram_intersection"; loss; penalty: "l1", "l2" or, of the perceptron and sgd,
+ *          "elasticnet" or "none"; learning_rate of sgd
  *
  * An estimator refuses what it does not have. */
 MM_API mm_status mm_options_set_number(mm_options* options, const char* name, double value);
@@ -126,7 +127,8 @@ MM_API mm_status mm_model_array(const mm_model* model, const char* name, const d
                                 size_t* length);
 
 /* What is proved of a fitted model, by function: "primal_objective", "dual_objective" (maximised),
- * "duality_gap", "kkt_violation" (of kernel machines), "n_iter", "seconds", "converged" (0 or 1). */
+ * "duality_gap", "kkt_violation" (of kernel machines), "n_iter", "seconds", "converged" (0 or 1). Of
+ * sgd "primal_objective", "n_iter" and "converged", of the perceptron the last two. */
 MM_API mm_status mm_model_certificate(const mm_model* model, int64_t function, const char* name,
                                       double* value);
 

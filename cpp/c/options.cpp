@@ -10,8 +10,8 @@ namespace maxmargin::c {
 namespace {
 
 using Estimators = unsigned; // a bit for each
-constexpr std::array<std::string_view, 8> kEstimators = {
-    "svc", "nu_svc", "svr", "nu_svr", "one_class", "linear_svc", "linear_svr", "perceptron"};
+constexpr std::array<std::string_view, 9> kEstimators = {
+    "svc", "nu_svc", "svr", "nu_svr", "one_class", "linear_svc", "linear_svr", "perceptron", "sgd"};
 enum : Estimators {
   kSvc = 1,
   kNuSvc = 2,
@@ -21,9 +21,11 @@ enum : Estimators {
   kLinearSvc = 32,
   kLinearSvr = 64,
   kPerceptron = 128,
+  kSgd = 256,
   kKernel = kSvc | kNuSvc | kSvr | kNuSvr | kOneClass,
   kLinear = kLinearSvc | kLinearSvr,
-  kAll = kKernel | kLinear | kPerceptron
+  kOnline = kPerceptron | kSgd,
+  kAll = kKernel | kLinear | kOnline
 };
 
 // A number or a text, and the estimators that have it.
@@ -45,18 +47,22 @@ constexpr Option kNumbers[] = {
     {"n_jobs", kAll},
     {"time_limit", kKernel | kLinear},
     {"intercept_scaling", kLinear},
-    {"fit_intercept", kLinear | kPerceptron},
-    {"random_state", kLinear | kPerceptron},
-    {"eta0", kPerceptron},
-    {"alpha", kPerceptron},
-    {"l1_ratio", kPerceptron},
-    {"average", kPerceptron},
-    {"shuffle", kPerceptron},
-    {"n_iter_no_change", kPerceptron},
+    {"fit_intercept", kLinear | kOnline},
+    {"random_state", kLinear | kOnline},
+    {"eta0", kOnline},
+    {"alpha", kOnline},
+    {"l1_ratio", kOnline},
+    {"average", kOnline},
+    {"shuffle", kOnline},
+    {"n_iter_no_change", kOnline},
+    {"power_t", kSgd},
+    {"batch_size", kSgd},
 };
-constexpr Option kTexts[] = {
-    {"kernel", kKernel}, {"loss", kSvc | kLinear}, {"penalty", kLinearSvc | kPerceptron}};
-constexpr Estimators kWithClassWeights = kSvc | kNuSvc | kLinearSvc | kPerceptron;
+constexpr Option kTexts[] = {{"kernel", kKernel},
+                             {"loss", kSvc | kLinear | kSgd},
+                             {"penalty", kLinearSvc | kOnline},
+                             {"learning_rate", kSgd}};
+constexpr Estimators kWithClassWeights = kSvc | kNuSvc | kLinearSvc | kOnline;
 
 Estimators bit_of(std::string_view estimator) {
   return 1U << (std::ranges::find(kEstimators, estimator) - kEstimators.begin());

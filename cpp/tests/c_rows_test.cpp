@@ -181,7 +181,7 @@ TEST_CASE("rows of every estimator predict what whole samples do, of 2, 3, 7 and
     CAPTURE(name);
     check_same(*fitted(*options_of(name), *X, clouds.y.data()), values, n, d);
   }
-  for (const char* name : {"svc", "nu_svc", "linear_svc", "perceptron"})
+  for (const char* name : {"svc", "nu_svc", "linear_svc", "perceptron", "sgd"})
     for (const index_t n_classes : {2, 3, 7, 40}) {
       CAPTURE(name);
       CAPTURE(n_classes);

@@ -21,8 +21,8 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 TEST_CASE("every estimator of the C interface fits, certifies and predicts") {
   const Clouds clouds(120, 3, 2.0);
   const auto X = samples_of(clouds.values, clouds.n, 3);
-  for (const char* name :
-       {"svc", "nu_svc", "linear_svc", "perceptron", "svr", "nu_svr", "linear_svr", "one_class"}) {
+  for (const char* name : {"svc", "nu_svc", "linear_svc", "perceptron", "sgd", "svr", "nu_svr",
+                           "linear_svr", "one_class"}) {
     CAPTURE(name);
     const auto options = options_of(name);
     const auto model = fitted(*options, *X, clouds.y.data());
@@ -58,6 +58,36 @@ TEST_CASE("linear machines go to LIBLINEAR's files and back") {
     REQUIRE(mm_decision_values(loaded.get(), X.get(), 1, b.data()) == MM_OK);
     CHECK(a == b);
   }
+}
+
+TEST_CASE("sgd minimises the objective of linear_svc, and refuses what it does not have") {
+  const Clouds clouds(200, 3, 2.0);
+  const auto X = samples_of(clouds.values, 200, 3);
+  constexpr double alpha = 0.01;
+  const auto sgd = options_of("sgd"), exact = options_of("linear_svc");
+  REQUIRE(mm_options_set_number(sgd.get(), "alpha", alpha) == MM_OK);
+  for (const auto& [name, value] : {std::pair{"average", 5000.0},
+                                    {"max_iter", 300.0},
+                                    {"tol", 0.0},
+                                    {"n_iter_no_change", 300.0}})
+    REQUIRE(mm_options_set_number(sgd.get(), name, value) == MM_OK);
+  REQUIRE(mm_options_set_number(exact.get(), "C", 1.0 / (alpha * 200)) == MM_OK);
+  REQUIRE(mm_options_set_text(exact.get(), "loss", "hinge") == MM_OK);
+  REQUIRE(mm_options_set_number(exact.get(), "intercept_scaling", 1e3) == MM_OK);
+  double rough = 0.0, least = 0.0;
+  REQUIRE(mm_model_certificate(fitted(*sgd, *X, clouds.y.data()).get(), 0, "primal_objective",
+                               &rough) == MM_OK);
+  REQUIRE(mm_model_certificate(fitted(*exact, *X, clouds.y.data()).get(), 0, "primal_objective",
+                               &least) == MM_OK);
+  least *= alpha; // the C of the one and the mean of the other
+  CHECK(rough > least * (1.0 - 1e-3));
+  CHECK(rough < least * 1.05);
+  mm_model* model = nullptr;
+  REQUIRE(mm_options_set_number(sgd.get(), "alpha", 0.0) == MM_OK);
+  CHECK(contains(refused(mm_fit(sgd.get(), X.get(), clouds.y.data(), nullptr, &model)), "alpha"));
+  CHECK(contains(refused(mm_options_set_number(sgd.get(), "margin", 1.0)), "sgd has no 'margin'"));
+  CHECK(contains(refused(mm_options_set_number(options_of("perceptron").get(), "power_t", 1.0)),
+                 "power_t"));
 }
 
 TEST_CASE("labels of three classes come back, and survive memory and files") {
