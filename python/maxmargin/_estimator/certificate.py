@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, TypeVar
 
 import numpy as np
@@ -204,8 +205,8 @@ class Certificates(Sequence[Certificate]):
 
     __hash__ = None  # type: ignore[assignment]
 
-    def all_of(self, name: str) -> Iterator[Any]:
-        """Return the numbers of a field, of some machines at a time."""
+    def blocks_of(self, name: str) -> Iterator[list[Any]]:
+        """Yield the numbers of a field, of some machines at a time."""
         fields = self.fields
         for begin in range(0, len(self), _BLOCK):
             some = slice(begin, begin + _BLOCK)
@@ -215,7 +216,7 @@ class Certificates(Sequence[Certificate]):
                 values = fields["primal_objective"][some] + fields["dual_objective"][some]
             else:
                 values = fields[name][some]
-            yield from values.tolist()
+            yield values.tolist()
 
 
 def _narrowed(values: NDArray[Any]) -> NDArray[Any]:
@@ -227,7 +228,7 @@ def _narrowed(values: NDArray[Any]) -> NDArray[Any]:
 
 def _of_all(machines: Sequence[Certificate | LinearCertificate], name: str) -> Iterator[Any]:
     if isinstance(machines, Certificates):
-        return machines.all_of(name)
+        return chain.from_iterable(machines.blocks_of(name))
     return (getattr(machine, name) for machine in machines)
 
 
