@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import importlib.util
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,19 +15,53 @@ import pytest
 import sklearn
 
 import maxmargin
+from maxmargin.patch import PATCHED
 
 BY_TOL = "equal to tol, not to six digits: kernel='linear' trains on centred samples"
 # By the names of the tests, without their parameters.
 LISTED = {
     "svm.tests.test_svm::test_precomputed": BY_TOL,
     "svm.tests.test_svm::test_svc_clone_with_callable_kernel": BY_TOL,
+    "model_selection.tests.test_search::test_grid_search_sparse_scoring": (
+        "fits of random seeds are equal to tol, and one sample lies on the border"
+    ),
     "svm.tests.test_svm::test_linear_svm_convergence_warnings": "one pass is enough, no warning",
     "svm.tests.test_svm::test_svm_with_infinite_C": "SVR: C=inf falls through, C=1e10 does not",
 }
+# Of these the tests that name a patched class.
+USERS = [
+    *("ensemble.tests.test_bagging", "ensemble.tests.test_stacking", "ensemble.tests.test_voting"),
+    *("ensemble.tests.test_weight_boosting", "feature_selection.tests.test_from_model"),
+    *("feature_selection.tests.test_rfe", "model_selection.tests.test_search"),
+    *("semi_supervised.tests.test_self_training", "tests.test_multioutput", "tests.test_pipeline"),
+]
+SECONDS_LONG = {
+    *("test_oob_score_classification", "test_parallel_classification", "test_rfe_cv_n_jobs"),
+    *("test_rfecv", "test_estimator_meta_estimator", "test_stacking_with_sample_weight"),
+    *("test_stacking_cv_influence", "test_stacking_classifier_stratify_default"),
+    *("test_stacking_classifier_drop_column_binary_classification", "test_stacking_randomness"),
+}
+
+
+def naming_patched_classes(module: str) -> list[str]:
+    """Return the tests of scikit-learn's module whose code names a patched class."""
+    code = Path(importlib.util.find_spec(f"sklearn.{module}").origin).read_text(encoding="utf-8")
+    classes = re.compile(rf"\b({'|'.join(PATCHED)})\b")
+    tests = [one for one in ast.parse(code).body if isinstance(one, ast.FunctionDef)]
+    return [
+        f"{module}::{test.name}"
+        for test in tests
+        if test.name.startswith("test_")
+        and test.name not in SECONDS_LONG
+        and any(classes.search(ast.unparse(part)) for part in (test, *test.decorator_list))
+    ]
+
+
 SUITES = {
     "svm": ["svm", "linear_model.tests.test_perceptron"],
     "common": ["tests.test_common", "-k", "SVC or SVR or OneClassSVM or Perceptron"],
     "meta": ["tests.test_multiclass", "tests.test_calibration", "tests.test_metaestimators"],
+    "users": [test for module in USERS for test in naming_patched_classes(module)],
 }
 
 
