@@ -44,6 +44,13 @@ def commands(block: str) -> list[list[str]]:
     return [command[1:] for command in words if command[:1] == ["maxmargin"]]
 
 
+def packages_of(text: str) -> list[str]:
+    """The optional packages that the examples of a document need."""
+    needed = ["matplotlib"] if "plotting" in text else []
+    others = ("libsvm.svmutil", "m2cgen", "onnxruntime", "skl2onnx", "skops")
+    return needed + [name for name in others if re.search(rf"^(import|from) {name}\b", text, re.M)]
+
+
 def redirected(words: list[str]) -> tuple[list[str], str | None]:
     """The arguments of a command, and the file behind a last `>`."""
     return (words[:-2], words[-1]) if words[-2:-1] == [">"] else (words, None)
@@ -65,10 +72,11 @@ def test_lines_but_those_of_tables_are_short(document: Path) -> None:
 
 
 @pytest.mark.usefixtures("pyplot_in_memory")
+@pytest.mark.filterwarnings("ignore:Attribute `prob[AB]_` was deprecated:FutureWarning")  # skl2onnx
 @pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
 def test_examples(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if "plotting" in document.read_text(encoding="utf-8"):
-        pytest.importorskip("matplotlib")
+    for name in packages_of(document.read_text(encoding="utf-8")):
+        pytest.importorskip(name)
     monkeypatch.chdir(tmp_path)
     environment = {**os.environ, "PYTHONPATH": str(Path(maxmargin.__file__).parent.parent)}
     namespace: dict[str, object] = {"__name__": "__main__"}
