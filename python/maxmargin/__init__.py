@@ -13,7 +13,7 @@ from maxmargin._core import __version__
 from maxmargin._estimator.certificate import Certificate, LinearCertificate
 from maxmargin._estimator.former_modules import keep_names
 from maxmargin._threadpool import register_controller
-from maxmargin.config import show_config
+from maxmargin.config import get_cmake_dir, get_include, get_library, show_config
 from maxmargin.exceptions import Cancelled, ConvergenceWarning, NotFittedError
 from maxmargin.linear.classification import LinearSVC
 from maxmargin.linear.cv import LinearSVCCV
@@ -46,6 +46,9 @@ __all__ = [
     "__version__",
     "datasets",
     "diagnostics",
+    "get_cmake_dir",
+    "get_include",
+    "get_library",
     "io",
     "kernels",
     "patch_sklearn",

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from maxmargin import _core, _input
 from maxmargin._threadpool import explain_threads
 
-__all__ = ["active_target", "describe", "show_config", "simd_targets", "thread_count"]
+__all__ = [
+    "active_target",
+    "describe",
+    "get_cmake_dir",
+    "get_include",
+    "get_library",
+    "show_config",
+    "simd_targets",
+    "thread_count",
+]
 
 
 def simd_targets() -> list[str]:
@@ -39,3 +50,60 @@ def describe() -> str:
 def show_config() -> None:
     """Print version, compiler, instruction-set targets and threads."""
     print(describe())
+
+
+def get_include() -> str:
+    """Return the folder of the C header `maxmargin.h` and of the C++ headers.
+
+    Returns
+    -------
+    str
+        What a compiler gets by ``-I``.
+
+    Raises
+    ------
+    FileNotFoundError
+        If this build of the package has no C library, as on Windows.
+    """
+    return _of_library("include/maxmargin.h", 1)
+
+
+def get_cmake_dir() -> str:
+    """Return the folder in which CMake finds the package's C library.
+
+    Returns
+    -------
+    str
+        What ``find_package(maxmargin CONFIG)`` gets as ``maxmargin_DIR``. The target is
+        ``maxmargin::maxmargin``.
+
+    Raises
+    ------
+    FileNotFoundError
+        If this build of the package has no C library, as on Windows.
+    """
+    return _of_library("lib/cmake/maxmargin/maxmarginConfig.cmake", 1)
+
+
+def get_library() -> str:
+    """Return the path of the C library, which other languages load and linkers take.
+
+    Returns
+    -------
+    str
+        What `ctypes.CDLL` gets, or a compiler among its files. It is the library on which the
+        package's own extension module stands.
+
+    Raises
+    ------
+    FileNotFoundError
+        If this build of the package has no C library, as on Windows.
+    """
+    return _of_library("lib/libmaxmargin-python.*")
+
+
+def _of_library(pattern: str, n_up: int = 0) -> str:
+    """Return the path of a file of the C library, or of the folder so many levels above it."""
+    for path in Path(__file__).parent.glob(pattern):
+        return str([path, *path.parents][n_up])
+    raise FileNotFoundError("this build of maxmargin has no C library: it comes with wheels")

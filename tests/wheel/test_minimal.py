@@ -136,12 +136,22 @@ def test_wheel_holds_the_package_and_nothing_else() -> None:
     extension = {name for name in package if re.fullmatch(r"_core\.[\w.-]+\.(so|pyd)", name)}
     assert len(extension) == 1
     folder = ROOT / "python" / "maxmargin"
+    built = (folder / "include", folder / "lib")
     sources = {
         path.relative_to(folder).as_posix()
         for path in folder.rglob("*")
-        if path.is_file() and path.suffix not in {".so", ".pyd", ".pyc"}
+        if path.is_file()
+        and path.suffix not in {".so", ".pyd", ".pyc"}
+        and not {*built} & {*path.parents}
     }
     assert {"__init__.py", "py.typed", "_core.pyi", "cli/__init__.py"} <= sources
+    if sys.platform != "win32":  # the C library that the extension stands on, for others as well
+        (library,) = (name for name in package if name.startswith("lib/libmaxmargin-python."))
+        config = {name for name in package if name.startswith("lib/cmake/maxmargin/")}
+        headers = {name for name in package if name.startswith("include/")}
+        assert {"include/maxmargin.h", "include/maxmargin/base/error.hpp"} <= headers
+        assert "lib/cmake/maxmargin/maxmarginConfig.cmake" in config
+        sources |= {library, *config, *headers}
     assert package == sources | extension
     assert any(name.endswith(".dist-info/licenses/LICENSE") for name in names)
 

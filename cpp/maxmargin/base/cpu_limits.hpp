@@ -1,5 +1,7 @@
 #pragma once
 
+#include "maxmargin/base/export.hpp"
+
 #include <string>
 
 namespace maxmargin {
@@ -22,13 +24,13 @@ struct CpuLimits {
 // Read anew: the mask and the limit of the calling thread. Read once: the quota, and the variables
 // MAXMARGIN_NUM_THREADS, else OMP_NUM_THREADS. Throws InvalidArgument if the former is not a number
 // from 1 on.
-CpuLimits cpu_limits();
+MAXMARGIN_INSIDE CpuLimits cpu_limits();
 
 // Limits the threads of computations that the calling thread starts; 0 takes the limit away.
-void limit_threads(int limit);
+MAXMARGIN_INSIDE void limit_threads(int limit);
 
 // The smallest CPU quota of the control groups (version 1 and 2) that the process is in, from the
 // files of /proc and /sys below `root`, in processors; 0 if there is none.
-double cpu_quota(const std::string& root = "");
+MAXMARGIN_INSIDE double cpu_quota(const std::string& root = "");
 
 } // namespace maxmargin

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "maxmargin/base/export.hpp"
+
 #include <cstddef>
 
 namespace maxmargin {
@@ -8,6 +10,6 @@ namespace maxmargin {
 // are next touched: the process then holds no more of the file than it has read since. Requires:
 // [begin, begin + bytes) lies in a mapping that is read-only or shared, so that nothing is lost.
 // Does nothing where the system has no such call.
-void release_mapped(const void* begin, std::size_t bytes);
+MAXMARGIN_INSIDE void release_mapped(const void* begin, std::size_t bytes);
 
 } // namespace maxmargin

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "maxmargin/base/control.hpp"
+#include "maxmargin/base/export.hpp"
 #include "maxmargin/base/types.hpp"
 
 #include <functional>
@@ -10,7 +11,7 @@ namespace maxmargin {
 // The number of threads to use: `requested`, but no more than cpu_limits() allows, or all of these
 // if it is 0. It is 1 inside a parallel region. The limits may change from call to call: what is
 // sized by a number of threads must be used with that number.
-int thread_count(int requested);
+MAXMARGIN_INSIDE int thread_count(int requested);
 // Likewise for work of about so many multiplications: no more than it pays to wake.
 int thread_count_for(int requested, double work);
 
@@ -32,7 +33,8 @@ void parallel_ranges(index_t n, index_t grain, int threads,
                      const std::function<void(index_t begin, index_t end, int thread)>& body);
 
 // Likewise, in more ranges, before each of which `control` is polled.
-void parallel_ranges(index_t n, index_t grain, int threads, Control& control,
-                     const std::function<void(index_t begin, index_t end, int thread)>& body);
+MAXMARGIN_INSIDE void
+parallel_ranges(index_t n, index_t grain, int threads, Control& control,
+                const std::function<void(index_t begin, index_t end, int thread)>& body);
 
 } // namespace maxmargin

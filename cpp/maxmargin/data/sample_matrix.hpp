@@ -1,5 +1,6 @@
 #pragma once
 
+#include "maxmargin/base/export.hpp"
 #include "maxmargin/data/views.hpp"
 
 #include <span>
@@ -41,7 +42,7 @@ inline MatrixView view_of(const SampleMatrix& samples) {
 
 // The arrays as they are, valid or not. Throws InvalidArgument where a number of entries is
 // negative.
-SampleMatrix copy_of(const MatrixView& X);
+MAXMARGIN_INSIDE SampleMatrix copy_of(const MatrixView& X);
 
 // Some rows of X, in this order and in the form of X.
 SampleMatrix rows_of(const MatrixView& X, std::span<const index_t> rows);

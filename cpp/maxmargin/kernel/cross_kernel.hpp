@@ -1,6 +1,7 @@
 #pragma once
 
 #include "maxmargin/base/control.hpp"
+#include "maxmargin/base/export.hpp"
 #include "maxmargin/data/packed/packed_csr.hpp"
 #include "maxmargin/data/packed/packed_dense.hpp"
 #include "maxmargin/data/views.hpp"
@@ -94,7 +95,8 @@ template <Real T> class CrossKernel {
 
 // out[i * n_rows(B) + j] is the kernel value of row i of A, of which these are the factors, and row
 // j of B, whose factors are those of the kernel.
-void cross_values(const MatrixView& A, std::span<const double> factors, const MatrixView& B,
-                  const KernelParams& kernel, double* out, int threads, Control& control);
+MAXMARGIN_INSIDE void cross_values(const MatrixView& A, std::span<const double> factors,
+                                   const MatrixView& B, const KernelParams& kernel, double* out,
+                                   int threads, Control& control);
 
 } // namespace maxmargin

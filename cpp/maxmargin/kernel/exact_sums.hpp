@@ -1,6 +1,7 @@
 #pragma once
 
 #include "maxmargin/base/control.hpp"
+#include "maxmargin/base/export.hpp"
 #include "maxmargin/kernel/packed_samples.hpp"
 
 #include <span>
@@ -29,7 +30,7 @@ class ExactSums {
   // where that is less than `tol`. Where the coefficients, a `total` of which would be exact, have
   // another sum by more than their own rounding, so much of the largest value counts as well: values
   // of centred samples differ by numbers that the exact sum multiplies by 0.
-  double rounding_error(std::span<const double> coef, double total, double tol);
+  MAXMARGIN_INSIDE double rounding_error(std::span<const double> coef, double total, double tol);
 
   // The largest value of some samples that have a coefficient with themselves: what rounding errors
   // of the sums are in proportion to.

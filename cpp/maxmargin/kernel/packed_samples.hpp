@@ -1,5 +1,6 @@
 #pragma once
 
+#include "maxmargin/base/export.hpp"
 #include "maxmargin/data/views.hpp"
 #include "maxmargin/kernel/kernel_error.hpp"
 #include "maxmargin/kernel/kernel_params.hpp"
@@ -20,8 +21,8 @@ inline constexpr index_t kSegmentLane = kLane<float>;
 struct PackingPlan {
   // Where the coefficients of all sums of kernel values will sum up to zero, samples may be centred
   // for the linear kernel too: all such sums then change by the same number (centring_correction).
-  PackingPlan(const MatrixView& X, const KernelParams& kernel, bool sums_to_zero, int threads,
-              Control& control);
+  MAXMARGIN_INSIDE PackingPlan(const MatrixView& X, const KernelParams& kernel, bool sums_to_zero,
+                               int threads, Control& control);
 
   // Multiplications that one kernel value takes on average, before the kernel's own function.
   double products_per_value() const;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "maxmargin/base/export.hpp"
+
 #include <span>
 
 namespace maxmargin {
@@ -16,12 +18,12 @@ struct Sigmoid {
 // probabilistic outputs for support vector machines", Machine Learning 68 (2007), Algorithm 1).
 // `is_first` says of which values the probability is to be high, `counts` how often each counts.
 // Where the likelihood is greatest for a > 0, the answers are backwards.
-Sigmoid fit_sigmoid(std::span<const double> values, std::span<const bool> is_first,
-                    std::span<const double> counts);
+MAXMARGIN_INSIDE Sigmoid fit_sigmoid(std::span<const double> values, std::span<const bool> is_first,
+                                     std::span<const double> counts);
 
 // The scale of the Laplace distribution of a regression's errors: their mean magnitude, less those
 // beyond five standard deviations of that distribution (C.-J. Lin, R. C. Weng, "Simple
 // probabilistic predictions for support vector regression" (2004)).
-double noise_scale(std::span<const double> errors);
+MAXMARGIN_INSIDE double noise_scale(std::span<const double> errors);
 
 } // namespace maxmargin

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "maxmargin/base/export.hpp"
 #include "maxmargin/base/types.hpp"
 
 #include <span>
@@ -35,7 +36,8 @@ inline constexpr int kDensityMarks = 10;
 
 // The marks, ascending, from the decision values of the training samples; `counts` says how often
 // each of them counts. Empty where fewer than five count on either side of 0.
-std::vector<double> density_marks(std::span<const double> values, std::span<const double> counts);
+MAXMARGIN_INSIDE std::vector<double> density_marks(std::span<const double> values,
+                                                   std::span<const double> counts);
 
 // The probability that a sample lies inside: the share of the marks at or below its value, but
 // 0.001 below all of them and 0.999 above all.

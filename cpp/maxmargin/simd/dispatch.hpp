@@ -1,5 +1,6 @@
 #pragma once
 
+#include "maxmargin/base/export.hpp"
 #include "maxmargin/simd/kernel_table.hpp"
 
 #include <string>
@@ -9,14 +10,14 @@ namespace maxmargin::simd {
 
 // The tables compiled into this library that this machine can run, the fastest last. The first is
 // "reference": plain scalar code, the oracle of the tests.
-const std::vector<const KernelTable*>& supported_tables();
+MAXMARGIN_INSIDE const std::vector<const KernelTable*>& supported_tables();
 
 // The table of that name. Throws InvalidArgument when there is none or the machine cannot run it.
 const KernelTable& table_named(const std::string& name);
 
 // The table in use: the fastest, or the one that the environment variable MAXMARGIN_SIMD names,
 // read at the first call. Throws as table_named.
-const KernelTable& active_table();
+MAXMARGIN_INSIDE const KernelTable& active_table();
 
 template <Real T> const RealTable<T>& real_table(const KernelTable& table) {
   if constexpr (std::same_as<T, float>)

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "maxmargin/base/control.hpp"
+#include "maxmargin/base/export.hpp"
 #include "maxmargin/data/views.hpp"
 #include "maxmargin/kernel/kernel_params.hpp"
 #include "maxmargin/model/decision/row_workspace.hpp"
@@ -15,7 +16,7 @@ namespace maxmargin {
 // The decision functions of several machines, ready for repeated use: support vectors are packed
 // once, and every kernel value between a sample and a support vector is computed once for all
 // machines. Immutable, hence safe to use from many threads.
-class Decision {
+class MAXMARGIN_INSIDE Decision {
  public:
   // Of a kernel that is not precomputed. The numbers are copied. Where float32 holds them, and
   // bounds their products, kernel values may be asked for `in_float32`, of one sample at a time.
