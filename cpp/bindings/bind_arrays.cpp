@@ -27,7 +27,7 @@ template <class Part> void in_parts(index_t n, index_t n_elements, const Part& p
 }
 
 template <Real T> double largest_of(const Array<T>& array) {
-  const auto& table = simd::real_table<T>(simd::active_table());
+  const auto& table = simd::real_table<T>();
   double largest = 0.0;
   in_parts(array.size(), array.size(), [&](index_t begin, index_t end) {
     const double part = table.largest_magnitude(array.data() + begin, end - begin);

@@ -9,24 +9,13 @@
 namespace maxmargin::bindings {
 namespace {
 
-std::string_view view_of(const py::bytes& text) {
-  return static_cast<std::string_view>(text);
-}
-
-py::bytes to_bytes(const std::string& text) {
-  return {text.data(), text.size()};
-}
-
 py::tuple read_svmlight_bytes(const py::bytes& data, std::optional<bool> zero_based,
                               std::optional<index_t> n_features, bool query_id, bool multilabel) {
-  const std::string_view text = view_of(data);
+  const auto text = static_cast<std::string_view>(data);
   const SvmlightOptions options{index_base(zero_based), n_features.value_or(-1), query_id,
                                 multilabel};
-  AnySvmlightData parsed = [&] {
-    Control control(python_hook(py::none()));
-    const WithoutGil nogil;
-    return read_svmlight(text, options, control);
-  }();
+  AnySvmlightData parsed =
+      without_gil([&](Control& control) { return read_svmlight(text, options, control); });
   return std::visit(
       [](auto& read) {
         const py::tuple X =
@@ -49,7 +38,7 @@ py::bytes write_svmlight_rows(const py::object& X, const Array<double>& y, index
     const WithoutGil nogil;
     write_svmlight(view, targets, begin, end, zero_based, text);
   }
-  return to_bytes(text);
+  return {text.data(), text.size()};
 }
 
 } // namespace

@@ -50,21 +50,15 @@ py::array_t<double> decision_values(const KernelModel& model, const py::object& 
   const std::span<const double> given = span_of(factors);
   py::array_t<double> values({n_rows(view), model.parts().n_machines()});
   double* const out = values.mutable_data();
-  Control control(python_hook(py::none()));
-  {
-    const WithoutGil nogil;
-    model.decision_values(view, given, out, n_threads, control);
-  }
+  without_gil(
+      [&](Control& control) { model.decision_values(view, given, out, n_threads, control); });
   return values;
 }
 
 py::array_t<double> predict(const KernelModel& model, const py::object& X, int n_threads) {
   const MatrixView view = matrix_view(X);
-  Control control(python_hook(py::none()));
-  return to_numpy([&] {
-    const WithoutGil nogil;
-    return model.predict(view, n_threads, control);
-  }());
+  return to_numpy(
+      without_gil([&](Control& control) { return model.predict(view, n_threads, control); }));
 }
 
 py::tuple expansion(const KernelModel& model, index_t machine) {

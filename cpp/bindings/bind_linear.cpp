@@ -44,10 +44,8 @@ using Trained = std::vector<std::pair<std::unique_ptr<LinearModel>, std::vector<
 
 // Calls train(control) without the GIL.
 template <class Train> Trained train_by(const py::object& callback, const Train& train) {
-  Control control(python_hook(callback));
-  const WithoutGil nogil;
   Trained all;
-  for (LinearTraining& one : train(control))
+  for (LinearTraining& one : without_gil(train, callback))
     all.emplace_back(std::make_unique<LinearModel>(std::move(one.model)), std::move(one.outcomes));
   return all;
 }
@@ -108,24 +106,18 @@ void bind_model(py::module_& m) {
           "decision_values",
           [](const LinearModel& model, const py::object& X, int n_threads) {
             const MatrixView view = matrix_view(X);
-            Control control(python_hook(py::none()));
-            return to_numpy(
-                [&] {
-                  const WithoutGil nogil;
-                  return model.decision_values(view, n_threads, control);
-                }(),
-                {n_rows(view), model.parts().n_functions()});
+            return to_numpy(without_gil([&](Control& control) {
+                              return model.decision_values(view, n_threads, control);
+                            }),
+                            {n_rows(view), model.parts().n_functions()});
           },
           py::arg("X"), py::arg("n_threads") = 0)
       .def(
           "predict",
           [](const LinearModel& model, const py::object& X, int n_threads) {
             const MatrixView view = matrix_view(X);
-            Control control(python_hook(py::none()));
-            return to_numpy([&] {
-              const WithoutGil nogil;
-              return model.predict(view, n_threads, control);
-            }());
+            return to_numpy(without_gil(
+                [&](Control& control) { return model.predict(view, n_threads, control); }));
           },
           py::arg("X"), py::arg("n_threads") = 0, "Numbers of classes, or the values themselves.")
       // Unlike py::pickle, also for protocols 0 and 1.

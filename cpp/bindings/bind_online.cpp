@@ -44,9 +44,8 @@ OnlineResult online_fit(const py::object& X, const Integers& y, const Doubles& w
                         span_of(validation_weight),
                         span_of(class_weight),
                         span_of(positive)};
-  Control control(python_hook(callback));
-  const WithoutGil nogil;
-  return fit_online(data, settings, start, control);
+  return without_gil([&](Control& control) { return fit_online(data, settings, start, control); },
+                     callback);
 }
 
 py::array_t<double> objectives(const py::object& X, const Integers& y, const Doubles& weight,
@@ -56,13 +55,9 @@ py::array_t<double> objectives(const py::object& X, const Integers& y, const Dou
   const MatrixView view = matrix_view(X);
   const OnlineData data{
       view, span_of(y), span_of(weight), {}, span_of(class_weight), span_of(positive)};
-  Control control(python_hook(py::none()));
-  std::vector<double> values;
-  {
-    const WithoutGil nogil;
-    values = online_objectives(data, settings, span_of(coef), span_of(intercept), control);
-  }
-  return to_numpy(std::move(values));
+  return to_numpy(without_gil([&](Control& control) {
+    return online_objectives(data, settings, span_of(coef), span_of(intercept), control);
+  }));
 }
 
 void bind_settings(py::module_& m) {

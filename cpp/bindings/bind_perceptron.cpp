@@ -18,9 +18,11 @@ kernel_perceptron_fit(const py::object& X, const Array<std::int64_t>& y,
   const perceptron::KernelPerceptronOptions options{passes, offset, average, cache_bytes,
                                                     thread_count(n_threads)};
   const perceptron::MistakeRule rule{span_of(y), span_of(positive), is_joint};
-  Control control(python_hook(callback));
-  const WithoutGil nogil;
-  return perceptron::train_kernel_perceptron(view, kernel, rule, options, control);
+  return without_gil(
+      [&](Control& control) {
+        return perceptron::train_kernel_perceptron(view, kernel, rule, options, control);
+      },
+      callback);
 }
 
 // A row for every problem, or output, and a column for every example.

@@ -33,11 +33,7 @@ py::tuple libsvm_kernels() {
 
 // By the number that certificates have.
 py::tuple stop_reasons() {
-  using enum optim::StopReason;
-  py::list names;
-  for (const auto reason : {converged, max_iter, time_limit, stalled, imprecise, unbounded})
-    names.append(optim::name_of(reason));
-  return py::tuple(names);
+  return py::tuple(py::cast(optim::kStopReasonNames));
 }
 
 // In postfix notation: tuples (kernel, weight), the strings "+" and "*", and "factors" after a step
@@ -78,8 +74,10 @@ Precision precision_named(const std::string& name) {
   return Precision::automatic;
 }
 
-// The model, and by field those of the certificates of its machines.
-py::tuple to_python(KernelFit&& fit) {
+// Of the KernelFit that train(control) gives: the model, and by field those of the certificates of
+// its machines.
+template <class Train> py::tuple fit_by(const py::object& callback, const Train& train) {
+  KernelFit fit = without_gil(train, callback);
   py::dict fields;
   fit.certificates.share_columns([&]<class Number>(const char* name,
                                                    std::shared_ptr<Number> column) {
@@ -88,15 +86,6 @@ py::tuple to_python(KernelFit&& fit) {
     fields[name] = py::array_t<Number>(fit.certificates.size(), column.get(), owner);
   });
   return py::make_tuple(std::make_unique<KernelModel>(std::move(fit.model)), fields);
-}
-
-// Calls train(control), which gives a KernelFit, without the GIL.
-template <class Train> py::tuple fit_by(const py::object& callback, const Train& train) {
-  Control control(python_hook(callback));
-  return to_python([&] {
-    const WithoutGil nogil;
-    return train(control);
-  }());
 }
 
 TrainingOptions training_options(double tol, index_t max_iter, std::size_t cache_bytes,
@@ -161,11 +150,9 @@ py::array_t<double> kernel_values(const py::object& A, const py::object& B,
   const std::span<const double> given = span_of(factors);
   py::array_t<double> values({n_rows(first), n_rows(second)});
   double* const out = values.mutable_data();
-  Control control(python_hook(py::none()));
-  {
-    const WithoutGil nogil;
+  without_gil([&](Control& control) {
     cross_values(first, given, second, kernel, out, n_threads, control);
-  }
+  });
   return values;
 }
 
@@ -173,12 +160,11 @@ double rounding_error(const py::object& X, const Array<double>& coef, const Kern
                       bool sums_to_zero, double total, double tol) {
   const MatrixView view = matrix_view(X);
   require(coef.size() == n_rows(view), "coef must have one element for every row of X");
-  Control control(python_hook(py::none()));
-  const std::span<const double> numbers = span_of(coef);
-  const WithoutGil nogil;
-  const PackingPlan plan(view, kernel, sums_to_zero, 1, control);
-  return ExactSums(plan, identity_order(n_rows(view)), 1, control)
-      .rounding_error(numbers, total, tol);
+  return without_gil([&](Control& control) {
+    const PackingPlan plan(view, kernel, sums_to_zero, 1, control);
+    return ExactSums(plan, identity_order(n_rows(view)), 1, control)
+        .rounding_error(span_of(coef), total, tol);
+  });
 }
 
 std::unique_ptr<Decision> make_decision(const py::object& support_vectors,
@@ -194,11 +180,8 @@ py::array_t<double> decision_function(const Decision& decision, const py::object
   const MatrixView view = matrix_view(X);
   const std::span<const double> given = span_of(factors);
   std::vector<double> values(static_cast<std::size_t>(n_rows(view) * decision.n_machines()));
-  Control control(python_hook(py::none()));
-  {
-    const WithoutGil nogil;
-    decision.evaluate(view, given, values.data(), n_threads, control);
-  }
+  without_gil(
+      [&](Control& control) { decision.evaluate(view, given, values.data(), n_threads, control); });
   return to_numpy(std::move(values), {n_rows(view), decision.n_machines()});
 }
 

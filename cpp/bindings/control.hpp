@@ -39,4 +39,11 @@ inline Control::Hook python_hook(const py::object& callback) {
       };
 }
 
+// What work(control) returns, without the GIL.
+template <class Work> auto without_gil(const Work& work, const py::object& callback = py::none()) {
+  Control control(python_hook(callback));
+  const WithoutGil nogil;
+  return work(control);
+}
+
 } // namespace maxmargin::bindings

@@ -86,18 +86,18 @@ void def_codes(py::module_& internal) {
                  simd::table_named(target).round_weights(w.data(), scale, rounded.data(), w.size());
                  return to_numpy(std::move(rounded));
                });
-  internal.def("find_doubts", [](const std::string& target, const Array<std::int8_t>& rows,
-                                 const Array<float>& steps, const Array<float>& labels,
-                                 const Array<std::int16_t>& w, float offset, float error,
-                                 float least) {
+  internal.def("find_undecided", [](const std::string& target, const Array<std::int8_t>& rows,
+                                    const Array<float>& steps, const Array<float>& labels,
+                                    const Array<std::int16_t>& w, float offset, float error,
+                                    float least) {
     simd::CodedExamples examples;
     for (index_t r = 0; r < simd::kCodeRows; ++r) {
       examples.rows[r] = rows.data(r, 0);
       examples.steps[r] = steps.at(r);
       examples.labels[r] = labels.at(r);
     }
-    return simd::table_named(target).find_doubts(examples,
-                                                 {w.data(), w.size(), offset, error, least});
+    return simd::table_named(target).find_undecided(examples,
+                                                    {w.data(), w.size(), offset, error, least});
   });
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <span>
@@ -26,6 +27,10 @@ inline double compensated_sum(std::span<const double> terms) {
     sum = next;
   }
   return sum + lost;
+}
+
+template <class Numbers> bool all_finite(const Numbers& numbers) {
+  return std::ranges::all_of(numbers, [](auto number) { return std::isfinite(number); });
 }
 
 // In float64.

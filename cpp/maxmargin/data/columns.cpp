@@ -30,19 +30,6 @@ void for_tiles(const DenseView<T>& X, index_t first, Control& control, const Vis
   }
 }
 
-// Likewise for the features of some rows, row by row.
-template <Real T, class I, class Visit>
-void for_rows(const CsrView<T, I>& X, index_t begin, index_t end, Control& control,
-              const Visit& visit) {
-  for (index_t i = begin; i < end; ++i) {
-    if (i % kRowsPerPoll == 0) control.poll();
-    const auto values = X.row_values(i);
-    const auto indices = X.row_indices(i);
-    for (std::size_t e = 0; e < values.size(); ++e)
-      if (values[e] != T(0)) visit(i, static_cast<index_t>(indices[e]), values[e]);
-  }
-}
-
 } // namespace
 
 Columns::Columns(const MatrixView& X, int threads, Control& control)
@@ -87,8 +74,10 @@ void Columns::copy(const CsrView<T, I>& X, int threads, Control& control) {
   const auto for_parts = [&](const auto& visit) {
     parallel_for(n_parts, threads, [&](index_t p, int) {
       next[p].resize(static_cast<std::size_t>(X.cols), 0);
-      for_rows(X, p * X.rows / n_parts, (p + 1) * X.rows / n_parts, control,
-               [&](index_t i, index_t j, T x) { visit(i, next[p][j]++, x); });
+      for (index_t i = p * X.rows / n_parts; i < (p + 1) * X.rows / n_parts; ++i) {
+        if (i % kRowsPerPoll == 0) control.poll();
+        for_nonzeros(X, i, [&](index_t j, T x) { visit(i, next[p][j]++, x); });
+      }
     });
   };
   for_parts([](index_t, index_t, T) {});

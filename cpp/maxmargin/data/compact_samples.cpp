@@ -15,20 +15,6 @@ constexpr index_t kGrain = 256;        // rows that a thread copies at the least
 constexpr index_t kWorkOfFeature = 4;  // elements that take as long as to add up its count
 constexpr double kWorkOfElement = 4.0; // multiplications that copying one takes as long as
 
-// Calls use(column, value) for the elements of row i that are not zero.
-template <Real T, class Use> void for_row(const DenseView<T>& X, index_t i, const Use& use) {
-  const T* row = X.row(i);
-  for (index_t j = 0; j < X.cols; ++j)
-    if (row[j] != T(0)) use(j, row[j]);
-}
-template <Real T, class I, class Use>
-void for_row(const CsrView<T, I>& X, index_t i, const Use& use) {
-  const auto values = X.row_values(i);
-  const auto columns = X.row_indices(i);
-  for (std::size_t e = 0; e < values.size(); ++e)
-    if (values[e] != T(0)) use(static_cast<index_t>(columns[e]), values[e]);
-}
-
 // What decides how the values are kept.
 struct Census {
   std::vector<index_t> count; // by feature
@@ -54,7 +40,7 @@ void add_rows(const View& X, index_t begin, index_t end, std::vector<index_t>& b
   census.count.resize(static_cast<std::size_t>(X.cols));
   for (index_t i = begin; i < end; ++i) {
     const index_t before = census.n_elements;
-    for_row(X, i, [&](index_t j, auto value) {
+    for_nonzeros(X, i, [&](index_t j, auto value) {
       if (census.n_elements++ == 0) census.first = static_cast<double>(value);
       ++census.count[j];
       census.is_same &= static_cast<double>(value) == census.first;
@@ -126,7 +112,7 @@ void CompactSamples::copy(const View& X, std::vector<index_t> begins, double val
   parallel_ranges(X.rows, kGrain, threads_, control, [&](index_t begin, index_t end, int) {
     index_t e = rows.begins_[begin];
     for (index_t i = begin; i < end; ++i)
-      for_row(X, i, [&](index_t j, auto x) {
+      for_nonzeros(X, i, [&](index_t j, auto x) {
         rows.columns_[e] = static_cast<I>(number_[j]);
         if constexpr (CompactRows<V, I>::has_values) rows.values_[e] = static_cast<V>(x);
         ++e;

@@ -1,6 +1,7 @@
 #include "maxmargin/data/int8_rows.hpp"
 
 #include "maxmargin/base/parallel.hpp"
+#include "maxmargin/base/sums.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -32,7 +33,7 @@ template <Real T>
 Int8Rows::Int8Rows(const DenseView<T>& X, int threads, Control& control)
     : n_cols_(X.cols), codes_(X.rows * X.cols + simd::kCodeGrain), steps_(X.rows) {
   std::fill_n(codes_.data() + X.rows * X.cols, simd::kCodeGrain, std::int8_t{0});
-  const auto& table = simd::real_table<T>(simd::active_table());
+  const auto& table = simd::real_table<T>();
   const index_t per_task = 1 + kTaskElements / (1 + X.cols);
   const index_t n_tasks = (X.rows + per_task - 1) / per_task;
   const auto work = static_cast<double>(X.rows) * static_cast<double>(X.cols);
@@ -51,7 +52,7 @@ Int8Rows::Int8Rows(const DenseView<T>& X, int threads, Control& control)
 }
 
 bool Int8Rows::are_bounded() const {
-  return std::ranges::all_of(steps_.span(), [](float step) { return std::isfinite(step); });
+  return all_finite(steps_.span());
 }
 
 Int8Margins::Int8Margins(const Int8Rows& rows)

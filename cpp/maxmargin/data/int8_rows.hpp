@@ -49,7 +49,7 @@ class Int8Margins {
   void set_function(std::span<const double> w, double offset, double margin);
   // The undecided mask: a bit for every place, 0 only where y f(x), also as float64 computes it, is
   // above the margin.
-  unsigned undecided() const { return table_.find_doubts(examples_, function_); }
+  unsigned undecided() const { return table_.find_undecided(examples_, function_); }
 
  private:
   const Int8Rows& rows_;

@@ -1,9 +1,9 @@
 #include "maxmargin/data/sample_matrix.hpp"
 
 #include "maxmargin/base/error.hpp"
+#include "maxmargin/base/sums.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 namespace maxmargin {
 namespace {
@@ -43,13 +43,6 @@ CsrSamples<T, I> selected(const CsrView<T, I>& X, std::span<const index_t> rows)
   return samples;
 }
 
-template <Real T> std::span<const T> row_values(const DenseView<T>& X, index_t i) {
-  return {X.row(i), static_cast<std::size_t>(X.cols)};
-}
-template <Real T, class I> std::span<const T> row_values(const CsrView<T, I>& X, index_t i) {
-  return X.row_values(i);
-}
-
 template <Real T> void check_structure(const DenseView<T>&) {}
 
 template <Real T, class I> void check_structure(const CsrView<T, I>& X) {
@@ -79,8 +72,7 @@ void check_samples(const MatrixView& X) {
       [](const auto& view) {
         check_structure(view);
         for (index_t i = 0; i < view.rows; ++i)
-          require(std::ranges::all_of(row_values(view, i),
-                                      [](auto value) { return std::isfinite(value); }),
+          require(all_finite(stored_values(view, i, i + 1)),
                   "a value of row " + std::to_string(i) + " of the samples is not finite");
       },
       X);

@@ -42,7 +42,7 @@ template <Real T> class DenseRows {
 
  private:
   const DenseView<T>& X_;
-  const simd::RealTable<T>& table_ = simd::real_table<T>(simd::active_table());
+  const simd::RealTable<T>& table_ = simd::real_table<T>();
 };
 
 template <Real T, class I> class CsrRows {
@@ -66,16 +66,11 @@ template <Real T, class I> class CsrRows {
   double square_norm(index_t i) const { return sum_of_squares(X_.row_values(i)); }
   // Calls visit(j) for every column that is not 0 in row i.
   template <class Visit> void for_columns(index_t i, const Visit& visit) const {
-    for_elements(i, [&](index_t j, double value) {
-      if (value != 0.0) visit(j);
-    });
+    for_nonzeros(X_, i, [&](index_t j, T) { visit(j); });
   }
   // Likewise, visit(j, value).
   template <class Visit> void for_elements(index_t i, const Visit& visit) const {
-    const auto values = X_.row_values(i);
-    const auto columns = X_.row_indices(i);
-    for (std::size_t e = 0; e < values.size(); ++e)
-      visit(static_cast<index_t>(columns[e]), static_cast<double>(values[e]));
+    for_stored(X_, i, [&](index_t j, T value) { visit(j, static_cast<double>(value)); });
   }
 
   void fetch(index_t i) const {

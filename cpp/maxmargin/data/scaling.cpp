@@ -41,13 +41,6 @@ template <class View> std::vector<double> medians_of(const View& X) {
   return medians;
 }
 
-template <Real T> std::span<const T> values_of(const DenseView<T>& X) {
-  return {X.data, static_cast<std::size_t>(X.rows * X.cols)};
-}
-template <Real T, class I> std::span<const T> values_of(const CsrView<T, I>& X) {
-  return {X.values, static_cast<std::size_t>(X.nnz())};
-}
-
 // The sum, or whatever `add` makes, of part(begin, end) over ranges of [0, n).
 template <class Number, class Part, class Add>
 Number over_ranges(index_t n, index_t elements, int threads, Control& control, const Part& part,
@@ -65,7 +58,7 @@ double greater(double a, double b) {
 }
 
 template <Real T> double largest_of(std::span<const T> values, int threads, Control& control) {
-  const auto& table = simd::real_table<T>(simd::active_table());
+  const auto& table = simd::real_table<T>();
   const auto n = static_cast<index_t>(values.size());
   return over_ranges<double>(
       n, n, threads, control,
@@ -79,7 +72,7 @@ double largest_magnitude(const MatrixView& X, const Scaling& scaling, int thread
                          Control& control) {
   if (scaling.centre.empty())
     return std::visit(
-        [&](const auto& view) { return largest_of(values_of(view), threads, control); }, X);
+        [&](const auto& view) { return largest_of(stored_values(view), threads, control); }, X);
   const auto of_rows = [&](const auto& view, index_t begin, index_t end) {
     double largest = 0.0;
     for (index_t i = begin; i < end; ++i)
@@ -147,7 +140,7 @@ double density_of(const MatrixView& X, int threads, Control& control) {
           return over_ranges<index_t>(
               n_stored(view), n_stored(view), threads, control,
               [&](index_t begin, index_t end) {
-                return count(values_of(view).subspan(begin, end - begin));
+                return count(stored_values(view).subspan(begin, end - begin));
               },
               std::plus<>());
         else

@@ -51,18 +51,10 @@ template <Real T> T rounded(double x) {
 template <Real T, class View, class F>
 void for_each_feature(const View& X, index_t i, const Scaling& scaling, const F& visit) {
   const double factor = scaling.factor();
-  const auto pack = [&](index_t k, double x) {
-    visit(k, static_cast<T>((x - scaling.shift(k)) * factor));
+  const auto pack = [&](index_t k, auto x) {
+    visit(k, static_cast<T>((static_cast<double>(x) - scaling.shift(k)) * factor));
   };
-  if constexpr (is_dense<View>) {
-    const auto* row = X.row(i);
-    for (index_t k = 0; k < X.cols; ++k) pack(k, static_cast<double>(row[k]));
-  } else {
-    const auto values = X.row_values(i);
-    const auto indices = X.row_indices(i);
-    for (std::size_t e = 0; e < values.size(); ++e)
-      pack(static_cast<index_t>(indices[e]), static_cast<double>(values[e]));
-  }
+  for_stored(X, i, pack);
 }
 template <Real T> T packed_zero(const Scaling& scaling, index_t k) {
   return static_cast<T>(-scaling.shift(k) * scaling.factor());

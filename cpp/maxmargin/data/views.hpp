@@ -68,6 +68,46 @@ inline bool is_sparse(const MatrixView& X) {
   return std::visit([](const auto& view) { return !is_dense<std::decay_t<decltype(view)>>; }, X);
 }
 
+// Those of rows [begin, end).
+template <Real T>
+std::span<const T> stored_values(const DenseView<T>& X, index_t begin, index_t end) {
+  return {X.row(begin), static_cast<std::size_t>((end - begin) * X.cols)};
+}
+template <Real T, class I>
+std::span<const T> stored_values(const CsrView<T, I>& X, index_t begin, index_t end) {
+  if (begin == end) return {};
+  return {X.values + X.indptr[begin], static_cast<std::size_t>(X.indptr[end] - X.indptr[begin])};
+}
+template <class View> std::span<const typename View::value_type> stored_values(const View& X) {
+  return stored_values(X, 0, X.rows);
+}
+
+// Calls visit(column, value) for the values stored of row i.
+template <class View, class Visit> void for_stored(const View& X, index_t i, const Visit& visit) {
+  if constexpr (is_dense<View>) {
+    const auto* row = X.row(i);
+    for (index_t j = 0; j < X.cols; ++j) visit(j, row[j]);
+  } else {
+    const auto values = X.row_values(i);
+    const auto columns = X.row_indices(i);
+    for (std::size_t e = 0; e < values.size(); ++e)
+      visit(static_cast<index_t>(columns[e]), values[e]);
+  }
+}
+// Likewise for those that are not zero.
+template <class View, class Visit> void for_nonzeros(const View& X, index_t i, const Visit& visit) {
+  for_stored(X, i, [&](index_t j, auto value) {
+    if (value != 0) visit(j, value);
+  });
+}
+template <class Visit> void for_nonzeros(const MatrixView& X, index_t i, const Visit& visit) {
+  std::visit(
+      [&](const auto& view) {
+        for_nonzeros(view, i, [&](index_t j, auto value) { visit(j, static_cast<double>(value)); });
+      },
+      X);
+}
+
 template <Real T> index_t n_stored(const DenseView<T>& X) {
   return X.rows * X.cols;
 }

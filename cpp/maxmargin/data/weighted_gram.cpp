@@ -12,17 +12,13 @@ constexpr index_t kPanelSize = (kDepth + 1) * kPanel;
 // A row of so few entries, of all pairs of features, is cheaper to add by itself.
 constexpr index_t kPairsPerEntry = 16;
 
-const simd::RealTable<double>& table() {
-  return simd::real_table<double>(simd::active_table());
-}
-
 } // namespace
 
 WeightedGram::WeightedGram(index_t n_cols, double constant_feature, std::span<const double> centre)
     : n_cols_(n_cols), size_(n_cols + (constant_feature != 0.0 ? 1 : 0)),
       stride_(round_up(size_, kPanel)), constant_feature_(constant_feature),
       centre_(centre.begin(), centre.end()), sums_(AlignedBuffer<double>::zeros(size_ * stride_)) {
-  const index_t tile_rows = table().tile_rows;
+  const index_t tile_rows = simd::active_table().f64.tile_rows;
   const index_t padded = std::max(stride_, round_up(size_, tile_rows));
   row_.assign(static_cast<std::size_t>(padded), 0.0);
   half_norms_ = row_;
@@ -72,7 +68,7 @@ double* WeightedGram::centred_row() {
 }
 
 void WeightedGram::gather(double weight) {
-  const index_t tile_rows = table().tile_rows;
+  const index_t tile_rows = simd::active_table().f64.tile_rows;
   const double* row = row_.data();
   double* panel = panels_.data() + n_gathered_ * kPanel;
   for (index_t k = 0; k < size_; k += kPanel, panel += kPanelSize)
@@ -93,7 +89,7 @@ void WeightedGram::flush() {
 
 void WeightedGram::multiply() {
   n_gathered_ = 0;
-  const index_t block_rows = kTilesPerBlock * table().tile_rows;
+  const index_t block_rows = kTilesPerBlock * simd::active_table().f64.tile_rows;
   std::vector<const double*> panels;
   for (index_t p = 0; p < stride_ / kPanel; ++p) panels.push_back(panels_.data() + p * kPanelSize);
   std::vector<double*> out;
@@ -107,9 +103,10 @@ void WeightedGram::multiply() {
     block.queries = tiles_.data() + first * kDepth;
     block.n_queries = std::min(block_rows, size_ - first);
     block.n_panels = round_up(first + block.n_queries, kPanel) / kPanel; // up to the diagonal
-    table().dense_block(block);
+    simd::active_table().f64.dense_block(block);
     for (index_t r = 0; r < block.n_queries; ++r)
-      table().axpy(1.0, out[r], sums_.data() + (first + r) * stride_, first + r + 1);
+      simd::active_table().f64.axpy(1.0, out[r], sums_.data() + (first + r) * stride_,
+                                    first + r + 1);
   }
 }
 
@@ -119,7 +116,7 @@ void WeightedGram::clear() {
 }
 
 void WeightedGram::add(const WeightedGram& other) {
-  table().axpy(1.0, other.sums_.data(), sums_.data(), sums_.size());
+  simd::active_table().f64.axpy(1.0, other.sums_.data(), sums_.data(), sums_.size());
 }
 
 void WeightedGram::scale(double factor) {

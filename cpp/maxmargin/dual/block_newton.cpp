@@ -1,5 +1,6 @@
 #include "maxmargin/dual/block_newton.hpp"
 
+#include "maxmargin/base/sums.hpp"
 #include "maxmargin/simd/dispatch.hpp"
 
 #include <algorithm>
@@ -195,7 +196,7 @@ bool BlockNewton::find_target(Vector& target) const {
   }
   if (!solve_small(std::move(A), nu)) return false;
   target = unconstrained_;
-  const auto axpy = simd::real_table<double>(simd::active_table()).axpy;
+  const auto axpy = simd::active_table().f64.axpy;
   for (std::size_t j = 0; j < n; ++j)
     axpy(-nu[j], columns_[j].data(), target.data(), static_cast<index_t>(target.size()));
   // Exactly on the constraints, which an ill-conditioned K_FF leaves a little.
@@ -207,7 +208,7 @@ bool BlockNewton::find_target(Vector& target) const {
     for (index_t k = group.begin; k < group.end; ++k)
       if (!is_held_[k]) target[k] -= rest;
   }
-  return std::all_of(target.begin(), target.end(), [](double d) { return std::isfinite(d); });
+  return all_finite(target);
 }
 
 // Takes a variable that rounding alone keeps from a bound there.
@@ -250,9 +251,8 @@ template <Real T> void BlockNewton::apply(BlockProblem<T>& block, const Vector& 
     const bool falls_to_bound = step[k] <= block.lower[t] - beta;
     beta = rises_to_bound ? block.upper[t] : falls_to_bound ? block.lower[t] : beta + step[k];
   }
-  simd::real_table<T>(simd::active_table())
-      .add_rows(rows.data(), step.data(), static_cast<index_t>(rows.size()), block.gradient.data(),
-                0, block.n);
+  simd::real_table<T>().add_rows(rows.data(), step.data(), static_cast<index_t>(rows.size()),
+                                 block.gradient.data(), 0, block.n);
 }
 
 template bool BlockNewton::take(BlockProblem<float>&, int);

@@ -76,7 +76,7 @@ double largest_magnitude(const BlockVariables& block) {
 
 template <Real T>
 index_t solve_block(BlockProblem<T>& block, double tol, index_t max_iter, Control& control) {
-  const simd::RealTable<T>& table = simd::real_table<T>(simd::active_table());
+  const simd::RealTable<T>& table = simd::real_table<T>();
   const std::size_t n_groups = block.groups.size();
   block.note_bounds();
   simd::StepView views[2];

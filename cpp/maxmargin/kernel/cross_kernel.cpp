@@ -29,7 +29,7 @@ template <Real T>
 CrossKernel<T>::CrossKernel(const MatrixView& others, std::span<const index_t> columns,
                             const KernelParams& kernel, Control& control, int exponent)
     : n_columns_(std::ssize(columns)), n_features_(n_cols(others)), n_factors_(n_factors(kernel)),
-      table_(simd::real_table<T>(simd::active_table())) {
+      table_(simd::real_table<T>()) {
   require(n_columns_ % kLane<T> == 0, "columns must fill lines");
   require(kernel.type != KernelType::precomputed, "the kernel must be a function of two samples");
   if (n_columns_ == 0) return;

@@ -30,8 +30,7 @@ template <Real T>
 KernelMatrix<T>::KernelMatrix(std::unique_ptr<KernelRows<T>> rows, std::size_t cache_bytes,
                               int threads, Control& control, Variables variables, const T* stored)
     : rows_(std::move(rows)), variables_(variables), stored_(stored), cache_bytes_(cache_bytes),
-      threads_(thread_count(threads)), control_(control),
-      table_(simd::real_table<T>(simd::active_table())),
+      threads_(thread_count(threads)), control_(control), table_(simd::real_table<T>()),
       scratch_(static_cast<std::size_t>(threads_)) {
   open_cache();
 }

@@ -48,7 +48,7 @@ template <Real T> class PackedDenseSamples final : public PackedSamples<T> {
                      Control& control)
       : begin_(order.begin), epilogue_(plan.packing.epilogue<T>(plan.kernel)),
         packed_(plan.X, order.rows, plan.packing.scaling, epilogue_.of_exponentials,
-                simd::real_table<T>(simd::active_table()), threads, &control),
+                simd::real_table<T>(), threads, &control),
         factors_(factors_of<T>(plan, order.rows)) {}
 
   std::unique_ptr<KernelRows<T>> rows(std::span<const index_t> segments, int) const override {
@@ -73,7 +73,7 @@ template <Real T> class PackedSparseSamples final : public PackedSamples<T> {
                       Control& control)
       : begin_(order.begin), epilogue_(plan.packing.epilogue<T>(plan.kernel)),
         packed_(plan.X, order.rows, plan.packing.scaling, epilogue_.pairing, plan.packing.order,
-                simd::real_table<T>(simd::active_table()), threads, control),
+                simd::real_table<T>(), threads, control),
         factors_(factors_of<T>(plan, order.rows)) {}
 
   std::unique_ptr<KernelRows<T>> rows(std::span<const index_t> segments,

@@ -14,7 +14,7 @@ namespace maxmargin {
 // at a time.
 template <Real T> void reflect_upper(index_t n, T* out, index_t stride, int threads) {
   constexpr index_t side = kLane<T>;
-  const auto transpose = simd::real_table<T>(simd::active_table()).transpose;
+  const auto transpose = simd::real_table<T>().transpose;
   parallel_for((n + side - 1) / side, threads, [&](index_t square_row, int) {
     const index_t first = square_row * side, end = std::min(first + side, n);
     const index_t whole = end == first + side ? first : 0; // columns that whole squares fill

@@ -2,6 +2,7 @@
 
 #include "maxmargin/base/error.hpp"
 #include "maxmargin/base/parallel.hpp"
+#include "maxmargin/base/sums.hpp"
 #include "maxmargin/kernel/kernel_function.hpp"
 #include "maxmargin/model/decision/decision.hpp"
 #include "maxmargin/model/decision/given_values.hpp"
@@ -20,10 +21,6 @@ constexpr index_t kGrain = 64; // samples
 
 // Values of the machines that stand in memory together, 64 MB, where classes are what is asked for.
 constexpr index_t kMostValues = index_t{1} << 23;
-
-bool all_finite(std::span<const double> numbers) {
-  return std::ranges::all_of(numbers, [](double number) { return std::isfinite(number); });
-}
 
 bool is_kernel_finite(const KernelParams& kernel) {
   return std::isfinite(kernel.gamma) && std::isfinite(kernel.coef0) && all_finite(kernel.factors);

@@ -26,25 +26,10 @@ void append_kernel(std::string& text, const KernelParams& kernel) {
 
 // LIBSVM ends every coefficient and every entry with a blank.
 void append_entry(std::string& text, index_t index, double value) {
-  if (value == 0.0) return;
   append_integer(text, index);
   text += ':';
   append_real(text, value);
   text += ' ';
-}
-
-template <Real T>
-void append_row(std::string& text, const DenseView<T>& X, index_t i, index_t first_index) {
-  for (index_t j = 0; j < X.cols; ++j)
-    append_entry(text, j + first_index, static_cast<double>(X.row(i)[j]));
-}
-
-template <Real T, class I>
-void append_row(std::string& text, const CsrView<T, I>& X, index_t i, index_t first_index) {
-  const auto values = X.row_values(i);
-  for (std::size_t p = 0; p < values.size(); ++p)
-    append_entry(text, static_cast<index_t>(X.row_indices(i)[p]) + first_index,
-                 static_cast<double>(values[p]));
 }
 
 void append_support_vectors(std::string& text, const KernelModelParts& model, index_t first_index,
@@ -57,7 +42,8 @@ void append_support_vectors(std::string& text, const KernelModelParts& model, in
       append_real(text, model.dual_coef[static_cast<std::size_t>(row * n + i)]);
       text += ' ';
     }
-    std::visit([&](const auto& view) { append_row(text, view, i, first_index); }, vectors);
+    for_nonzeros(vectors, i,
+                 [&](index_t j, double value) { append_entry(text, j + first_index, value); });
     text += '\n';
   }
 }

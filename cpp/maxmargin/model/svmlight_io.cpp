@@ -108,7 +108,6 @@ void append_label(std::string& text, double label) {
 }
 
 void append_entry(std::string& text, index_t row, index_t shown_index, double value) {
-  if (value == 0.0) return;
   if (!std::isfinite(value))
     throw InvalidArgument("X must be finite, row " + std::to_string(row) + " holds " +
                           std::to_string(value));
@@ -116,22 +115,6 @@ void append_entry(std::string& text, index_t row, index_t shown_index, double va
   append_integer(text, shown_index);
   text += ':';
   append_real(text, value);
-}
-
-template <Real T>
-void append_row(std::string& text, const DenseView<T>& X, index_t i, index_t first_index) {
-  const T* row = X.row(i);
-  for (index_t j = 0; j < X.cols; ++j)
-    append_entry(text, i, j + first_index, static_cast<double>(row[j]));
-}
-
-template <Real T, class I>
-void append_row(std::string& text, const CsrView<T, I>& X, index_t i, index_t first_index) {
-  const auto values = X.row_values(i);
-  const auto indices = X.row_indices(i);
-  for (std::size_t p = 0; p < values.size(); ++p)
-    append_entry(text, i, static_cast<index_t>(indices[p]) + first_index,
-                 static_cast<double>(values[p]));
 }
 
 } // namespace
@@ -172,7 +155,9 @@ void write_svmlight(const MatrixView& X, const SvmlightTargets& targets, index_t
       text += " qid:";
       append_integer(text, query_ids[row]);
     }
-    std::visit([&](const auto& view) { append_row(text, view, i, zero_based ? 0 : 1); }, X);
+    for_nonzeros(X, i, [&](index_t j, double value) {
+      append_entry(text, i, zero_based ? j : j + 1, value);
+    });
     require(text.size() > line, "row " + std::to_string(i) +
                                     " has neither labels nor features, which no line can show");
     text += '\n';

@@ -2,6 +2,7 @@
 
 #include "maxmargin/base/error.hpp"
 #include "maxmargin/base/parallel.hpp"
+#include "maxmargin/base/sums.hpp"
 #include "maxmargin/data/int8_rows.hpp"
 #include "maxmargin/online/row_reader.hpp"
 #include "maxmargin/simd/dispatch.hpp"
@@ -27,10 +28,6 @@ std::vector<double> slice(std::span<const double> all, std::size_t p, std::size_
   const std::size_t size = all.size() / n_problems;
   const auto part = all.subspan(p * size, size);
   return {part.begin(), part.end()};
-}
-
-bool are_finite(std::span<const double> values) {
-  return std::ranges::all_of(values, [](double value) { return std::isfinite(value); });
 }
 
 int threads_for(const OnlineData& data, index_t n_passes, const OnlineSettings& settings) {
@@ -94,14 +91,6 @@ std::optional<Int8Rows> int8_rows_of(const OnlineData& data, const OnlineSetting
       X);
 }
 
-template <Real T> std::span<const T> values_of(const DenseView<T>& X, index_t begin, index_t end) {
-  return {X.row(begin), static_cast<std::size_t>((end - begin) * X.cols)};
-}
-template <Real T, class I>
-std::span<const T> values_of(const CsrView<T, I>& X, index_t begin, index_t end) {
-  return {X.values + X.indptr[begin], static_cast<std::size_t>(X.indptr[end] - X.indptr[begin])};
-}
-
 // Squared distances are at most 4 d max|x|^2.
 void require_bounded(const MatrixView& X, const OnlineSettings& settings, Control& control) {
   const double largest =
@@ -109,11 +98,11 @@ void require_bounded(const MatrixView& X, const OnlineSettings& settings, Contro
   std::visit(
       [&](const auto& view) {
         using T = typename std::decay_t<decltype(view)>::value_type;
-        const auto& table = simd::real_table<T>(simd::active_table());
+        const auto& table = simd::real_table<T>();
         RowReader reader(view, settings.is_mapped, false, control);
         for (index_t begin = 0; begin < view.rows; begin += reader.rows_per_poll()) {
           const index_t end = std::min(view.rows, begin + reader.rows_per_poll());
-          const auto values = values_of(view, begin, end);
+          const auto values = stored_values(view, begin, end);
           if (!(table.largest_magnitude(values.data(), static_cast<index_t>(values.size())) <=
                 largest))
             throw NumericError("X holds values that are not finite, or too large");
@@ -147,7 +136,7 @@ OnlineStates::OnlineStates(index_t n_features, std::span<const double> w, std::s
               (lost.empty() || lost.size() == w.size()),
           "the parts of a state of training do not fit together");
   for (const auto part : {w, b, average_w, average_b, lost, due})
-    require(are_finite(part), "a state of training must hold finite numbers");
+    require(all_finite(part), "a state of training must hold finite numbers");
   for (std::size_t p = 0; p < n; ++p)
     problems.push_back({slice(w, p, n), slice(b, p, n), slice(average_w, p, n),
                         slice(average_b, p, n), n_steps[p], n_averaged[p], slice(lost, p, n),

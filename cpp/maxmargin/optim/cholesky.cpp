@@ -14,10 +14,6 @@ namespace {
 constexpr index_t kBlock = 64;      // columns factored at a time; the rest is products of blocks
 constexpr index_t kRowsAtOnce = 32; // of the triangle below them, by one thread
 
-const simd::RealTable<double>& table() {
-  return simd::real_table<double>(simd::active_table());
-}
-
 } // namespace
 
 bool Cholesky::factor(const double* matrix, index_t n, index_t stride, double ridge, int threads) {
@@ -42,7 +38,8 @@ bool Cholesky::factor(const double* matrix, index_t n, index_t stride, double ri
 bool Cholesky::factor_diagonal(index_t first, index_t size, double ridge) {
   for (index_t i = first; i < first + size; ++i)
     for (index_t j = first; j <= i; ++j) {
-      const double rest = at(i, j) - table().dot(&at(i, first), &at(j, first), j - first);
+      const double rest =
+          at(i, j) - simd::active_table().f64.dot(&at(i, first), &at(j, first), j - first);
       if (i != j)
         at(i, j) = rest / at(j, j);
       else if (rest > ridge / 2)
@@ -59,7 +56,9 @@ void Cholesky::solve_below(index_t first, index_t size, int threads) {
   parallel_ranges(n_rows, kRowsAtOnce, threads, [&](index_t begin, index_t end, int) {
     for (index_t i = first + size + begin; i < first + size + end; ++i)
       for (index_t j = first; j < first + size; ++j)
-        at(i, j) = (at(i, j) - table().dot(&at(i, first), &at(j, first), j - first)) / at(j, j);
+        at(i, j) =
+            (at(i, j) - simd::active_table().f64.dot(&at(i, first), &at(j, first), j - first)) /
+            at(j, j);
   });
 }
 
@@ -72,12 +71,12 @@ void Cholesky::update_trailing(index_t first, index_t size, int threads) {
     std::copy_n(&at(begin + i, first), size, block.data() + i * size);
   const PackedDense<double> packed(DenseView<double>{block.data(), n_rows, size},
                                    identity_order(n_rows), Scaling{}, simd::Pairing::multiply,
-                                   table(), 1);
+                                   simd::active_table().f64, 1);
   const std::vector<const double*> panels = packed.panels();
   DenseQueries<double> queries;
-  queries.gather(panels, size, identity_order(n_rows), table().tile_rows);
+  queries.gather(panels, size, identity_order(n_rows), simd::active_table().f64.tile_rows);
 
-  const index_t chunk = 4 * table().tile_rows;
+  const index_t chunk = 4 * simd::active_table().f64.tile_rows;
   const index_t width = row_stride<double>(n_rows);
   products_.resize(static_cast<std::size_t>(threads));
   const index_t n_chunks = (n_rows + chunk - 1) / chunk;
@@ -93,9 +92,9 @@ void Cholesky::update_trailing(index_t first, index_t size, int threads) {
     simd::DenseBlock<double> b;
     queries.describe(row, n, std::span(panels).first(to_diagonal), b);
     b.out = out.data();
-    table().dense_block(b);
+    simd::active_table().f64.dense_block(b);
     for (index_t r = 0; r < n; ++r)
-      table().axpy(-1.0, out[r], &at(begin + row + r, begin), row + r + 1);
+      simd::active_table().f64.axpy(-1.0, out[r], &at(begin + row + r, begin), row + r + 1);
   });
 }
 
@@ -117,11 +116,12 @@ void Cholesky::solve(std::span<std::vector<double>> bs, int threads) const {
 void Cholesky::solve_together(std::span<std::vector<double>> bs) const {
   for (index_t i = 0; i < n_; ++i)
     for (std::vector<double>& b : bs)
-      b[i] = (b[i] - table().dot(factor_.data() + i * stride_, b.data(), i)) / at(i, i);
+      b[i] = (b[i] - simd::active_table().f64.dot(factor_.data() + i * stride_, b.data(), i)) /
+             at(i, i);
   for (index_t i = n_ - 1; i >= 0; --i)
     for (std::vector<double>& b : bs) {
       b[i] /= at(i, i);
-      table().axpy(-b[i], factor_.data() + i * stride_, b.data(), i);
+      simd::active_table().f64.axpy(-b[i], factor_.data() + i * stride_, b.data(), i);
     }
 }
 

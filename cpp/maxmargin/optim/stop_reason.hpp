@@ -1,6 +1,8 @@
 #pragma once
 
+#include <array>
 #include <string>
+#include <string_view>
 
 namespace maxmargin::optim {
 
@@ -8,22 +10,11 @@ namespace maxmargin::optim {
 // with better ones. unbounded: the objective has no least value within the precision.
 enum class StopReason { converged, max_iter, time_limit, stalled, imprecise, unbounded };
 
+inline constexpr std::array<std::string_view, 6> kStopReasonNames{
+    "converged", "max_iter", "time_limit", "stalled", "imprecise", "unbounded"};
+
 inline std::string name_of(StopReason reason) {
-  switch (reason) {
-  case StopReason::converged:
-    return "converged";
-  case StopReason::max_iter:
-    return "max_iter";
-  case StopReason::time_limit:
-    return "time_limit";
-  case StopReason::stalled:
-    return "stalled";
-  case StopReason::imprecise:
-    return "imprecise";
-  case StopReason::unbounded:
-    return "unbounded";
-  }
-  return "";
+  return std::string(kStopReasonNames[static_cast<std::size_t>(reason)]);
 }
 
 } // namespace maxmargin::optim

@@ -168,7 +168,7 @@ MAXMARGIN_INLINE unsigned bits_of(Words::Raw mask) {
 #endif
 }
 
-inline unsigned find_doubts(const CodedExamples& x, const CodedFunction& f) {
+inline unsigned find_undecided(const CodedExamples& x, const CodedFunction& f) {
   Words sum[kCodeRows];
   dot_codes(x.rows, f.w, f.n, sum);
   unsigned sure = 0;

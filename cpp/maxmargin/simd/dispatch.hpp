@@ -19,7 +19,7 @@ const KernelTable& table_named(const std::string& name);
 // read at the first call. Throws as table_named.
 MAXMARGIN_INSIDE const KernelTable& active_table();
 
-template <Real T> const RealTable<T>& real_table(const KernelTable& table) {
+template <Real T> const RealTable<T>& real_table(const KernelTable& table = active_table()) {
   if constexpr (std::same_as<T, float>)
     return table.f32;
   else

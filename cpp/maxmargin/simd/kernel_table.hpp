@@ -273,7 +273,7 @@ struct KernelTable {
   // rounded[k] = the integer next to w[k] * scale, which must fit.
   void (*round_weights)(const double* w, double scale, std::int16_t* rounded, index_t n) = nullptr;
   // Bit r is set unless labels[r] (steps[r] w.rows[r] + offset) - steps[r] error > least.
-  unsigned (*find_doubts)(const CodedExamples&, const CodedFunction&) = nullptr;
+  unsigned (*find_undecided)(const CodedExamples&, const CodedFunction&) = nullptr;
 
   Violation (*select_first)(const PairView&) = nullptr;
   // The places, ascending, of the variables that may grow and have -gradient > up, and of those

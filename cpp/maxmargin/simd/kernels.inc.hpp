@@ -1,16 +1,20 @@
-// The bodies of the kernel table, written once and compiled for every instruction set. An ISA file
-// sets MAXMARGIN_VEC_BYTES, MAXMARGIN_TILE_ROWS, MAXMARGIN_TILE_PANELS and MAXMARGIN_TARGET, then
-// includes this. Nothing here may call the standard library: an inline function compiled with these
-// flags must not be the one that the linker keeps for everybody.
+// The kernel table. Its bodies are written once and compiled for every instruction set: an ISA file
+// sets MAXMARGIN_VEC_BYTES, MAXMARGIN_TILE_PANELS, and what the table is to be, MAXMARGIN_TABLE,
+// MAXMARGIN_TARGET and MAXMARGIN_TILE_ROWS, then includes this; reference.cpp has bodies of its
+// own. Nothing here may call the standard library: an inline function compiled with these flags
+// must not be the one that the linker keeps for everybody.
+#include "maxmargin/simd/kernel_table.hpp"
+
+#ifdef MAXMARGIN_VEC_BYTES
 #include "maxmargin/simd/block.inc.hpp"
 #include "maxmargin/simd/codes.inc.hpp"
-#include "maxmargin/simd/kernel_table.hpp"
 #include "maxmargin/simd/selection.inc.hpp"
 #include "maxmargin/simd/sets.inc.hpp"
 #include "maxmargin/simd/sparse_block.inc.hpp"
 #include "maxmargin/simd/vec_exp2.hpp"
 #include "maxmargin/simd/vec_math.hpp"
 #include "maxmargin/simd/vector_ops.inc.hpp"
+#endif
 
 namespace maxmargin::simd {
 namespace {
@@ -21,7 +25,7 @@ template <Real T> constexpr RealTable<T> real_table() {
   table.dense_block = dense_block<T>;
   table.sparse_block = sparse_block<T>;
   table.sparse_add = sparse_add<T>;
-#ifdef __AVX512BW__
+#if defined(__AVX512BW__) || !defined(MAXMARGIN_VEC_BYTES)
   table.set_block = set_block<T>;
   table.set_add = set_add<T>;
 #endif
@@ -53,6 +57,6 @@ template <Real T> constexpr RealTable<T> real_table() {
 extern const KernelTable MAXMARGIN_TABLE;
 constexpr KernelTable MAXMARGIN_TABLE = {
     MAXMARGIN_TARGET, real_table<float>(), real_table<double>(), sum_of_magnitudes,
-    round_weights,    find_doubts,         select_first,         find_violators};
+    round_weights,    find_undecided,      select_first,         find_violators};
 
 } // namespace maxmargin::simd

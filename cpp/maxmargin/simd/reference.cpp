@@ -56,8 +56,6 @@ template <Real T> T factor(const Factors<T>& factors, int f, index_t row) {
   return factors.values[f * factors.stride + row];
 }
 
-constexpr index_t kTileRows = 1;
-
 template <Real T> void dense_block(const DenseBlock<T>& block) {
   for (index_t p = 0; p < block.n_panels; ++p)
     for (index_t lane = 0; lane < kLane<T>; ++lane)
@@ -164,7 +162,8 @@ template <Real T> T row_half_norm(Pairing pairing, const T* row, index_t depth) 
   return sum / 2;
 }
 
-template <Real T> void transpose(const T* from, index_t from_stride, T* to, index_t to_stride) {
+template <Real T>
+void transpose_square(const T* from, index_t from_stride, T* to, index_t to_stride) {
   for (index_t r = 0; r < kLane<T>; ++r)
     for (index_t c = 0; c < kLane<T>; ++c) to[c * to_stride + r] = from[r * from_stride + c];
 }
@@ -219,15 +218,15 @@ void round_weights(const double* w, double scale, std::int16_t* rounded, index_t
     rounded[k] = static_cast<std::int16_t>(std::nearbyint(w[k] * scale));
 }
 
-unsigned find_doubts(const CodedExamples& x, const CodedFunction& f) {
-  unsigned doubts = 0;
+unsigned find_undecided(const CodedExamples& x, const CodedFunction& f) {
+  unsigned undecided = 0;
   for (index_t r = 0; r < kCodeRows; ++r) {
     std::int32_t dot = 0;
     for (index_t k = 0; k < f.n; ++k) dot += x.rows[r][k] * f.w[k];
     const float value = x.steps[r] * static_cast<float>(dot) + f.offset;
-    if (!(x.labels[r] * value - x.steps[r] * f.error > f.least)) doubts |= 1U << r;
+    if (!(x.labels[r] * value - x.steps[r] * f.error > f.least)) undecided |= 1U << r;
   }
-  return doubts;
+  return undecided;
 }
 
 template <Real T> index_t fma_chains(index_t steps, T* sink) {
@@ -307,49 +306,23 @@ index_t select_second(const StepView& view, const T* diagonal, const T* row_i, i
   return best;
 }
 
-template <Real T> constexpr RealTable<T> real_table() {
-  RealTable<T> table;
-  table.tile_rows = kTileRows;
-  table.dense_block = dense_block<T>;
-  table.sparse_block = sparse_block<T>;
-  table.sparse_add = sparse_add<T>;
-  table.set_block = set_block<T>;
-  table.set_add = set_add<T>;
-  table.scatter = scatter<T>;
-  table.panel_half_norms = panel_half_norms<T>;
-  table.sparse_half_norm = sparse_half_norm<T>;
-  table.row_half_norm = row_half_norm<T>;
-  table.transpose = transpose<T>;
-  table.dot = dot<T>;
-  table.axpy = axpy<T>;
-  table.add_rows = add_rows<T>;
-  table.update_pair = update_pair<T>;
-  table.select_second = select_second<T>;
-  table.dot_wide = dot_wide<T>;
-  table.axpy_wide = axpy_wide<T>;
-  table.largest_magnitude = largest_magnitude<T>;
-  table.encode = encode<T>;
-  table.fma_chains = fma_chains<T>;
-  table.exp = [](const T* x, T* y, index_t n) {
-    std::transform(x, x + n, y, [](T v) { return std::exp(v); });
-  };
-  table.exp2 = [](const T* x, T* y, index_t n) {
-    std::transform(x, x + n, y, [](T v) { return std::exp2(-std::abs(v)); });
-  };
-  table.tanh = [](const T* x, T* y, index_t n) {
-    std::transform(x, x + n, y, [](T v) { return std::tanh(v); });
-  };
-  table.tanh_of_exponent = [](const T* x, T* y, index_t n) {
-    std::transform(x, x + n, y, [](T v) { return std::tanh(v * T(-0.5 * std::numbers::ln2)); });
-  };
-  return table;
+template <Real T> void exp_array(const T* x, T* y, index_t n) {
+  std::transform(x, x + n, y, [](T v) { return std::exp(v); });
+}
+template <Real T> void exp2_array(const T* x, T* y, index_t n) {
+  std::transform(x, x + n, y, [](T v) { return std::exp2(-std::abs(v)); });
+}
+template <Real T> void tanh_array(const T* x, T* y, index_t n) {
+  std::transform(x, x + n, y, [](T v) { return std::tanh(v); });
+}
+template <Real T> void tanh_of_exponents(const T* x, T* y, index_t n) {
+  std::transform(x, x + n, y, [](T v) { return std::tanh(v * T(-0.5 * std::numbers::ln2)); });
 }
 
 } // namespace
-
-extern const KernelTable reference_table;
-constexpr KernelTable reference_table = {
-    "reference",   real_table<float>(), real_table<double>(), sum_of_magnitudes,
-    round_weights, find_doubts,         select_first,         find_violators};
-
 } // namespace maxmargin::simd
+
+#define MAXMARGIN_TARGET "reference"
+#define MAXMARGIN_TABLE reference_table
+#define MAXMARGIN_TILE_ROWS 1
+#include "maxmargin/simd/kernels.inc.hpp"

@@ -1,9 +1,9 @@
 #include "maxmargin/svm/kernel_fit.hpp"
 
 #include "maxmargin/base/error.hpp"
+#include "maxmargin/base/sums.hpp"
 #include "maxmargin/kernel/kernel_function.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 namespace maxmargin {
@@ -30,12 +30,10 @@ KernelModelParts parts_of(SvmType type, const MatrixView& X, const KernelParams&
 }
 
 KernelFit finished(KernelModelParts parts, Certificates certificates) {
-  const auto is_finite = [](double number) { return std::isfinite(number); };
-  bool all_finite =
-      std::ranges::all_of(parts.dual_coef, is_finite) && std::ranges::all_of(parts.rho, is_finite);
-  for (index_t p = 0; p < certificates.size() && all_finite; ++p)
-    all_finite = is_finite(certificates[p].dual_objective);
-  if (!all_finite) throw NumericError("the solution is not finite");
+  bool is_finite = all_finite(parts.dual_coef) && all_finite(parts.rho);
+  for (index_t p = 0; p < certificates.size() && is_finite; ++p)
+    is_finite = std::isfinite(certificates[p].dual_objective);
+  if (!is_finite) throw NumericError("the solution is not finite");
   return {KernelModel(std::move(parts)), std::move(certificates)};
 }
 

@@ -116,7 +116,7 @@ std::unique_ptr<KernelRows<T>> TrainingSamples::stored_rows(std::span<const inde
     kernel = rows<T>(segments, threads);
     evaluate(*kernel, n_first, n_first, values + n_first, n);
   }
-  const auto transpose = simd::real_table<T>(simd::active_table()).transpose;
+  const auto transpose = simd::real_table<T>().transpose;
   for (index_t r = n_first; r < n; r += kLane<T>)
     for (index_t c = 0; c < n_first; c += kLane<T>)
       transpose(values + c * n + r, n, values + r * n + c, n);

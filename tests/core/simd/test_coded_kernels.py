@@ -52,14 +52,14 @@ def test_weights_are_rounded_to_the_nearest_integers(target, n):
     np.testing.assert_allclose(internal.sum_of_magnitudes(target, w), np.abs(w).sum(), rtol=1e-14)
 
 
-def doubts(target, codes, steps, labels, w, offset, error, least):
-    bits = internal.find_doubts(target, codes, steps, labels, w, offset, error, least)
+def undecided(target, codes, steps, labels, w, offset, error, least):
+    bits = internal.find_undecided(target, codes, steps, labels, w, offset, error, least)
     return [bool(bits >> r & 1) for r in range(32)]
 
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("n", [16, 32, 112, 256, 1008, 4176])
-def test_doubts_are_the_margins_that_are_not_above_for_sure(target, n):
+def test_undecided_are_the_margins_that_are_not_above_for_sure(target, n):
     rng = np.random.default_rng(n)
     codes = rng.integers(-127, 128, (8, n)).astype(np.int8)
     w = rng.integers(-4000, 4001, n).astype(np.int16)
@@ -72,7 +72,7 @@ def test_doubts_are_the_margins_that_are_not_above_for_sure(target, n):
         for shift in (-1e-4, 1e-4):
             limit = least + shift * abs(least)
             expected = [not a > limit for a in above] + 24 * [False]
-            assert doubts(target, codes, steps, labels, w, 1000.0, 2.0, limit) == expected
+            assert undecided(target, codes, steps, labels, w, 1000.0, 2.0, limit) == expected
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -87,4 +87,4 @@ def test_products_of_codes_are_exact(target, n):
     ones = np.ones(8, np.float32)
     for limit in (np.float32(exact) * (1 - 2**-20), np.float32(exact) * (1 + 2**-20)):
         expected = 8 * [not exact > limit] + 24 * [False]
-        assert doubts(target, codes, ones, signs, w, 0.0, 0.0, limit) == expected
+        assert undecided(target, codes, ones, signs, w, 0.0, 0.0, limit) == expected

@@ -19,7 +19,7 @@ template <Real T>
 DenseKernelRows<T>::DenseKernelRows(std::vector<const T*> panels, index_t depth,
                                     const simd::Epilogue<T>& epilogue, SampleFactors<T> factors)
     : panels_(std::move(panels)), depth_(depth), epilogue_(epilogue), factors_(std::move(factors)),
-      table_(simd::real_table<T>(simd::active_table())) {
+      table_(simd::real_table<T>()) {
   this->size_ = static_cast<index_t>(panels_.size()) * kLane<T>;
   const index_t fitting = kQueryBytes / (std::max<index_t>(depth, 1) * index_t{sizeof(T)});
   this->row_chunk_ = std::clamp<index_t>(fitting / table_.tile_rows, 1, 24) * table_.tile_rows;

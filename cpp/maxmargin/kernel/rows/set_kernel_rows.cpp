@@ -46,7 +46,7 @@ template <Real T>
 SetKernelRows<T>::SetKernelRows(const FeatureSets& samples, std::vector<index_t> columns,
                                 int threads, const PowersOfDifference<T>& powers)
     : samples_(samples), columns_(std::move(columns)), powers_(powers),
-      table_(simd::real_table<T>(simd::active_table())),
+      table_(simd::real_table<T>()),
       spread_(static_cast<std::size_t>(threads > 0 ? threads : thread_count(0))) {
   columns_.resize(
       static_cast<std::size_t>(round_up(static_cast<index_t>(columns_.size()), kLane<T>)), 0);
@@ -64,7 +64,7 @@ SetKernelRows<T>::SetKernelRows(const FeatureSets& samples, std::vector<index_t>
 }
 
 template <Real T> bool SetKernelRows<T>::are_there() {
-  return simd::real_table<T>(simd::active_table()).set_add != nullptr;
+  return simd::real_table<T>().set_add != nullptr;
 }
 
 template <Real T> void SetKernelRows<T>::gather(std::span<const index_t> rows) {

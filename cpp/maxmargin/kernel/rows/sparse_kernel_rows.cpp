@@ -19,7 +19,7 @@ SparseKernelRows<T>::SparseKernelRows(const PackedCsr<T>& samples, std::vector<i
                                       int threads, const simd::Epilogue<T>& epilogue,
                                       SampleFactors<T> factors)
     : samples_(samples), columns_(std::move(columns)), epilogue_(epilogue),
-      factors_(std::move(factors)), table_(simd::real_table<T>(simd::active_table())),
+      factors_(std::move(factors)), table_(simd::real_table<T>()),
       spread_(static_cast<std::size_t>(threads > 0 ? threads : thread_count(0))) {
   columns_.resize(
       static_cast<std::size_t>(round_up(static_cast<index_t>(columns_.size()), kLane<T>)), 0);

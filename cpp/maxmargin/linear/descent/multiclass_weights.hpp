@@ -77,7 +77,7 @@ class MulticlassWeights {
 
  private:
   bool is_by_class_;
-  const simd::RealTable<double>& table_ = simd::real_table<double>(simd::active_table());
+  const simd::RealTable<double>& table_ = simd::active_table().f64;
   index_t n_features_, n_classes_;
   double bias_scale_;
   std::vector<double> weights_;

@@ -18,10 +18,6 @@ constexpr index_t kStepsPerRound = 16;
 // Keep dependent features from breaking the factorisation; the first that does is taken.
 constexpr double kRidges[] = {1e-13, 1e-11, 1e-9};
 
-const simd::RealTable<double>& table() {
-  return simd::real_table<double>(simd::active_table());
-}
-
 int sign(double v) {
   return (v > 0.0) - (v < 0.0);
 }
@@ -94,7 +90,7 @@ void L1Quadratic::sweep() {
     const double next =
         target > lambda ? target - lambda : (target < -lambda ? target + lambda : 0.0);
     if (next == v_[j]) continue;
-    table().axpy(next - v_[j], matrix_.data() + j * n_, gradient_.data(), n_);
+    simd::active_table().f64.axpy(next - v_[j], matrix_.data() + j * n_, gradient_.data(), n_);
     v_[j] = next;
   }
 }
@@ -123,7 +119,8 @@ bool L1Quadratic::find_direction() {
   gradient_change_.assign(lambda_.size(), 0.0);
   for (index_t k = 0; k < size; ++k) {
     direction_[face_[k]] = right_side_[k];
-    table().axpy(right_side_[k], matrix_.data() + face_[k] * n_, gradient_change_.data(), n_);
+    simd::active_table().f64.axpy(right_side_[k], matrix_.data() + face_[k] * n_,
+                                  gradient_change_.data(), n_);
   }
   return true;
 }
@@ -131,14 +128,15 @@ bool L1Quadratic::find_direction() {
 // Returns whether signs have changed.
 bool L1Quadratic::step_on_face() {
   if (!find_direction()) return false;
-  const double slope = table().dot(gradient_.data(), direction_.data(), n_);
-  const double curvature = table().dot(gradient_change_.data(), direction_.data(), n_);
+  const double slope = simd::active_table().f64.dot(gradient_.data(), direction_.data(), n_);
+  const double curvature =
+      simd::active_table().f64.dot(gradient_change_.data(), direction_.data(), n_);
   const L1Line line(v_, direction_, scaled_lambda_);
   const double length = line.least(slope, std::max(curvature, 0.0));
   if (!std::isfinite(length) || length == 0.0) return false;
   const std::vector<double> before = v_;
   line.move(length, v_);
-  table().axpy(length, gradient_change_.data(), gradient_.data(), n_);
+  simd::active_table().f64.axpy(length, gradient_change_.data(), gradient_.data(), n_);
   return !std::ranges::equal(before, v_, [](double a, double b) { return sign(a) == sign(b); });
 }
 

@@ -15,10 +15,6 @@ namespace {
 constexpr double kRidges[] = {1e-15, 1e-13, 1e-11, 1e-9};
 constexpr int kMostRefinements = 4;
 
-const simd::RealTable<double>& table() {
-  return simd::real_table<double>(simd::active_table());
-}
-
 double square_norm(const std::vector<double>& v) {
   return std::inner_product(v.begin(), v.end(), v.begin(), 0.0);
 }
@@ -87,8 +83,8 @@ void NewtonSystem::residual(const std::vector<double>& b, const std::vector<doub
   residual_ = b;
   for (index_t i = 0; i < n_; ++i) {
     const double* row = matrix_.data() + i * n_;
-    residual_[i] -= table().dot(row, x.data(), i + 1);
-    table().axpy(-x[i], row, residual_.data(), i);
+    residual_[i] -= simd::active_table().f64.dot(row, x.data(), i + 1);
+    simd::active_table().f64.axpy(-x[i], row, residual_.data(), i);
   }
 }
 

@@ -31,7 +31,7 @@ void add_block(const DenseView<T>& X, index_t begin, index_t end, const double* 
     rows[n] = X.row(i);
     factors[n++] = coef[i];
   }
-  simd::real_table<T>(simd::active_table()).add_rows(rows, factors, n, sum, 0, X.cols);
+  simd::real_table<T>().add_rows(rows, factors, n, sum, 0, X.cols);
 }
 template <Real T, class I>
 void add_block(const CsrView<T, I>& X, index_t begin, index_t end, const double* coef,

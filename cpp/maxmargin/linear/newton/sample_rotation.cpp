@@ -13,19 +13,6 @@ namespace {
 
 constexpr index_t kBlock = 32; // rows that one reading of the reflections before them serves
 
-const simd::RealTable<double>& table() {
-  return simd::real_table<double>(simd::active_table());
-}
-
-// Calls use(j, value) for the elements of row i.
-template <class View, class Use> void for_elements(const View& X, index_t i, const Use& use) {
-  if constexpr (is_dense<View>) {
-    for (index_t j = 0; j < X.cols; ++j) use(j, static_cast<double>(X.row(i)[j]));
-  } else {
-    rows_of(X).for_elements(i, use);
-  }
-}
-
 } // namespace
 
 SampleRotation::SampleRotation(const MatrixView& X, std::span<const index_t> rows, int threads,
@@ -61,8 +48,7 @@ void SampleRotation::copy(const MatrixView& X, std::span<const index_t> rows) {
   std::vector<index_t> place(static_cast<std::size_t>(n_features_), 0);
   std::visit(
       [&](const auto& view) {
-        for (const index_t i : rows)
-          for_elements(view, i, [&](index_t j, double) { place[j] = 1; });
+        for (const index_t i : rows) for_stored(view, i, [&](index_t j, auto) { place[j] = 1; });
         for (index_t j = 0; j < n_features_; ++j) {
           if (place[j] == 0) continue;
           place[j] = std::ssize(features_);
@@ -71,7 +57,8 @@ void SampleRotation::copy(const MatrixView& X, std::span<const index_t> rows) {
         width_ = std::max(n_, static_cast<index_t>(std::ssize(features_)));
         rows_.assign(static_cast<std::size_t>(n_) * static_cast<std::size_t>(width_), 0.0);
         for (index_t k = 0; k < n_; ++k)
-          for_elements(view, rows[k], [&](index_t j, double x) { row(k)[place[j]] = x; });
+          for_stored(view, rows[k],
+                     [&](index_t j, auto x) { row(k)[place[j]] = static_cast<double>(x); });
       },
       X);
 }
@@ -80,7 +67,8 @@ void SampleRotation::reflect(index_t k, double* x) const {
   if (factors_[k] == 0.0) return;
   const index_t size = width_ - k;
   const double* v = row(k) + k;
-  table().axpy(-factors_[k] * table().dot(v, x + k, size), v, x + k, size);
+  simd::active_table().f64.axpy(-factors_[k] * simd::active_table().f64.dot(v, x + k, size), v,
+                                x + k, size);
 }
 
 // Takes row k to the axis k.
@@ -91,7 +79,7 @@ void SampleRotation::make_reflection(index_t k) {
       v, v + width_ - k, [](double a, double b) { return std::abs(a) < std::abs(b); }));
   if (!(largest > 0.0) || !std::isfinite(largest)) return;
   for (index_t j = 0; j < width_ - k; ++j) v[j] /= largest;
-  const double square = table().dot(v, v, width_ - k);
+  const double square = simd::active_table().f64.dot(v, v, width_ - k);
   const double length = std::copysign(std::sqrt(square), v[0]);
   lower_[k * n_ + k] = -length * largest;
   factors_[k] = 1.0 / (square + std::abs(v[0] * length)); // 2 / v'v of the v to come

@@ -51,8 +51,8 @@ class Decision::Impl {
        const std::vector<MachinePart>& parts, std::span<const double> dual_coef,
        std::span<const double> rho, const KernelParams& kernel, bool in_float32, Control& control)
       : n_features_(n_cols(vectors)), columns_(vectors, n_support, control),
-        rho_(rho.begin(), rho.end()), sums_(columns_, parts, n_machines(), dual_coef,
-                                            simd::real_table<double>(simd::active_table())) {
+        rho_(rho.begin(), rho.end()),
+        sums_(columns_, parts, n_machines(), dual_coef, simd::real_table<double>()) {
     if (in_float32 && is_bounded(kernel)) {
       auto& made =
           kernel_.emplace<CrossKernel<float>>(kernel_with<float>(vectors, kernel, control));

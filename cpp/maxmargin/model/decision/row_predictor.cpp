@@ -21,7 +21,7 @@ constexpr index_t kMostFeatures = index_t{1} << 20; // that memory is taken for
 constexpr double kAnyNumber = 0x1p500;
 
 template <Real T> bool are_finite(const T* values, index_t n) {
-  return std::isfinite(simd::real_table<T>(simd::active_table()).largest_magnitude(values, n));
+  return std::isfinite(simd::real_table<T>().largest_magnitude(values, n));
 }
 
 void refuse(const char* what) {

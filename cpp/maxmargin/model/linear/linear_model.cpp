@@ -2,6 +2,7 @@
 
 #include "maxmargin/base/error.hpp"
 #include "maxmargin/base/parallel.hpp"
+#include "maxmargin/base/sums.hpp"
 #include "maxmargin/data/sample_rows.hpp"
 
 #include <algorithm>
@@ -12,10 +13,6 @@ namespace maxmargin {
 namespace {
 
 constexpr index_t kGrain = 64; // samples
-
-bool all_finite(std::span<const double> numbers) {
-  return std::ranges::all_of(numbers, [](double number) { return std::isfinite(number); });
-}
 
 // f of row i of samples.
 template <class Rows>

@@ -1,9 +1,8 @@
 #include "maxmargin/svm/linear/linear_training.hpp"
 
 #include "maxmargin/base/error.hpp"
+#include "maxmargin/base/sums.hpp"
 
-#include <algorithm>
-#include <cmath>
 #include <utility>
 
 namespace maxmargin {
@@ -12,9 +11,8 @@ namespace {
 std::vector<LinearTraining> models_of(std::vector<linear::LinearFit> fits, index_t n_features,
                                       index_t n_classes) {
   std::vector<LinearTraining> trained;
-  const auto is_finite = [](double number) { return std::isfinite(number); };
   for (linear::LinearFit& fit : fits) {
-    if (!std::ranges::all_of(fit.coef, is_finite) || !std::ranges::all_of(fit.intercept, is_finite))
+    if (!all_finite(fit.coef) || !all_finite(fit.intercept))
       throw NumericError("a weight is not finite");
     trained.push_back(
         {LinearModel({n_features, n_classes, std::move(fit.coef), std::move(fit.intercept)}),
