@@ -31,45 +31,58 @@ double half_square(double x) {
   return 0.5 * x * x;
 }
 
-// The objectives of weights and of beta, which is feasible. `sum` becomes sum_i beta_i x~_i.
+// Of the samples: their losses, and what they and beta add to the gap with penalty l2. `sum` becomes
+// sum_i beta_i x~_i.
+Bounds losses_of(const LinearProblem& problem, RowPasses& passes, std::span<const double> weights,
+                 const std::vector<double>& beta, std::vector<double>& sum) {
+  std::vector<double> values(beta.size());
+  std::vector<double> losses(static_cast<std::size_t>(passes.n_parts())), gaps = losses;
+  passes.run({.weights = weights,
+              .products = values,
+              .body =
+                  [&](index_t begin, index_t end, index_t part) {
+                    for (index_t i = begin; i < end; ++i) {
+                      if (problem.C[i] == 0.0) continue;
+                      DualCoordinate c(problem, i);
+                      c.beta = beta[i];
+                      losses[part] += loss_at(problem, i, values[i]);
+                      gaps[part] += c.gap(c.y - values[i]);
+                    }
+                  },
+              .sums = {{beta, &sum}}});
+  return {std::accumulate(losses.begin(), losses.end(), 0.0),
+          std::accumulate(gaps.begin(), gaps.end(), 0.0)};
+}
+
+// The separator of weights that these bounds hold for.
+LinearSolution proved(const LinearProblem& problem, const InterceptFeature& intercept,
+                      std::span<const double> weights, const Bounds& bounds) {
+  if (!std::isfinite(bounds.primal) || !std::isfinite(bounds.gap))
+    throw NumericError("the objective overflows");
+  const index_t d = n_cols(problem.X);
+  LinearSolution solution;
+  solution.separator.w.assign(weights.begin(), weights.begin() + d);
+  if (intercept.feature != 0.0) solution.separator.b = intercept.feature * weights[d];
+  solution.set_bounds(bounds.primal, bounds.gap);
+  return solution;
+}
+
+// Of weights and of beta, which is feasible. `sum` becomes sum_i beta_i x~_i.
 LinearSolution evaluate(const LinearProblem& problem, const InterceptFeature& intercept,
                         RowPasses& passes, std::span<const double> weights,
                         const std::vector<double>& beta, std::vector<double>& sum) {
   const index_t d = n_cols(problem.X);
-  std::vector<double> values(beta.size());
-  std::vector<double> losses(static_cast<std::size_t>(passes.n_parts())), gaps = losses;
-  RowPass pass;
-  pass.weights = weights;
-  pass.products = values;
-  pass.sums = {{beta, &sum}};
-  pass.body = [&](index_t begin, index_t end, index_t part) {
-    for (index_t i = begin; i < end; ++i) {
-      if (problem.C[i] == 0.0) continue;
-      DualCoordinate c(problem, i);
-      c.beta = beta[i];
-      losses[part] += c.loss(c.y - values[i]);
-      gaps[part] += c.gap(c.y - values[i]);
-    }
-  };
-  passes.run(pass);
-
-  LinearSolution solution;
-  double gap = std::accumulate(gaps.begin(), gaps.end(), 0.0);
-  double primal = std::accumulate(losses.begin(), losses.end(), 0.0);
+  auto [primal, gap] = losses_of(problem, passes, weights, beta, sum);
   for (index_t k = 0; k < d; ++k) {
     primal += half_square(weights[k]);
     gap += half_square(weights[k] - sum[k]);
   }
-  solution.separator.w.assign(weights.begin(), weights.begin() + d);
   if (intercept.feature != 0.0) {
     const double root = std::sqrt(intercept.ridge);
-    solution.separator.b = intercept.feature * weights[d];
     primal += half_square(root * weights[d]);
     if (root > 0.0) gap += half_square(root * weights[d] - sum[d] / root);
   }
-  if (!std::isfinite(primal) || !std::isfinite(gap)) throw NumericError("the objective overflows");
-  solution.set_bounds(primal, gap);
-  return solution;
+  return proved(problem, intercept, weights, {primal, gap});
 }
 
 } // namespace
@@ -159,29 +172,13 @@ LinearSolution certify_l1(const LinearProblem& problem, const InterceptFeature& 
                           RowPasses& passes, std::span<const double> lambda,
                           std::span<const double> weights, std::vector<double> beta) {
   if (intercept.feature != 0.0 && intercept.ridge == 0.0) balance(beta);
-  std::vector<double> values(beta.size()), sum;
-  std::vector<double> losses(static_cast<std::size_t>(passes.n_parts()));
-  passes.run({.weights = weights,
-              .products = values,
-              .body =
-                  [&](index_t begin, index_t end, index_t part) {
-                    for (index_t i = begin; i < end; ++i) {
-                      if (problem.C[i] > 0.0) losses[part] += loss_at(problem, i, values[i]);
-                    }
-                  },
-              .sums = {{beta, &sum}}});
+  std::vector<double> sum;
+  double primal = losses_of(problem, passes, weights, beta, sum).primal;
   const L1DualPoint dual = l1_dual_point(problem, beta, steepest(lambda, sum));
   for (double& b : beta) b *= dual.share;
-  double primal = std::accumulate(losses.begin(), losses.end(), 0.0);
   for (std::size_t k = 0; k < weights.size(); ++k) primal += lambda[k] * std::abs(weights[k]);
-  if (!std::isfinite(primal) || !std::isfinite(dual.objective))
-    throw NumericError("the objective overflows");
-  const index_t d = n_cols(problem.X);
-  LinearSolution solution;
-  solution.separator.w.assign(weights.begin(), weights.begin() + d);
-  if (intercept.feature != 0.0) solution.separator.b = intercept.feature * weights[d];
+  LinearSolution solution = proved(problem, intercept, weights, {primal, primal + dual.objective});
   solution.beta = std::move(beta);
-  solution.set_bounds(primal, primal + dual.objective);
   return solution;
 }
 
