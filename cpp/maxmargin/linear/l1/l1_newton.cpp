@@ -16,14 +16,19 @@ namespace maxmargin::linear {
 namespace {
 
 // From one stage to the next the penalty falls by about so much; all but the last end with this
-// relative gap.
+// relative gap. Nine problems (normal samples, 3000 x 40, 2000 x 150 and 1500 x 20 with noisier and
+// noisier labels, C = 0.01, 1, 100, tolerance 1e-5) take 55, 45 and 36 steps with ratios of 10, 30
+// and 100, in the same time; fewer stages leave more to the start of the last. Gaps of 0.2, 0.5 and
+// 0.8 take 47, 45 and 45.
 constexpr double kStageRatio = 30.0;
 constexpr double kStageGap = 0.5;
-constexpr double kViolationLeft = 1e-2; // by the minimum of the quadratic
+// By the minimum of the quadratic, of the violation before. 1e-3, 1e-2 and 1e-1 take 42, 45 and 47
+// steps there, each shorter than the one before.
+constexpr double kViolationLeft = 1e-2;
 // At the end of a step, of the slope at its beginning. Much, so that a full step is left as it is,
 // at whose end weights are 0.
 constexpr double kSlopeLeft = 1e-2;
-const StepStagnation kStagnation(4, kAnyFall, 0.5);
+const StepStagnation kStagnation(4, kAnyFall, 0.5); // of the objective and the gap
 constexpr double kRounding = 1e-15; // a slope below this share of the objective is none
 
 // Of the weights of x~.

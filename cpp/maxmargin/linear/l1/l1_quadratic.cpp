@@ -10,8 +10,10 @@
 namespace maxmargin::linear {
 namespace {
 
-constexpr int kMostRounds = 1000;
+constexpr int kMostRounds = 1000; // ends those that rounding keeps from the tolerance
 // Sweeps before the steps on a face: at least so many, and as many as take about as long as one.
+// The problems of l1_newton.cpp take 47, 45 and 41 of its steps with 1, 4 and 16 sweeps, in the
+// same time, and as many with 4, 16 and 64 steps in a round.
 constexpr index_t kSweeps = 4;
 constexpr index_t kSweepsOfStep = 4; // face^2 / n / this
 constexpr index_t kStepsPerRound = 16;

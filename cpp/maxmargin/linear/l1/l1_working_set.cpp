@@ -14,7 +14,7 @@
 namespace maxmargin::linear {
 namespace {
 
-constexpr index_t kFewest = 64;
+constexpr index_t kFewest = 64; // features, whose matrix takes 64^3 / 3 products to factor
 constexpr double kMostElements = 1 << 25; // of the copy of their columns, of 8 bytes
 constexpr double kShareOfTol = 0.5;       // the rest is for the features that are left out
 

@@ -16,9 +16,11 @@ namespace {
 
 // The share of the box at which alpha begins: at most optima fewer samples have a loss than have
 // none, and weights that are too large take many steps to shrink.
+// Nine problems of 300 x 20 to 300 x 60, tolerance 1e-6, take 109, 97 and 94 steps from 0.03, 0.1
+// and 0.3, and 111, 97 and 97 with 0.9, 0.995 and 0.9995 of the way to the boundary.
 constexpr double kStart = 0.1;
-constexpr double kToBoundary = 0.995; // the share of the way to the boundary that a step takes
-constexpr double kLeastStep = 1e-9;
+constexpr double kToBoundary = 0.995;      // the share of the way to the boundary that a step takes
+constexpr double kLeastStep = 1e-9;        // likewise: a shorter one ends the steps
 constexpr double kLeastCurvature = 1e-100; // of a variable, so that its inverse does not overflow
 
 struct Variable {

@@ -15,11 +15,13 @@ namespace {
 
 constexpr double kRounding = 1e-15;  // a slope below this share of the objective is none
 constexpr double kSlopeLeft = 1e-12; // at the end of a step, of that at its beginning
-// Of losses that are made smooth:
+// Of losses that are made smooth. The problems of l1/l1_newton.cpp, and as many regressions, take
+// 391 steps in all with these, and with slopes of 1e-3 and 1e-1 394 and 395, with widths of 0.1 and
+// 1 379 and 424, with factors of 0.5 and 0.85 395 and 453, and with gaps of 1 and 10 404 and 380.
 constexpr double kSmoothSlopeLeft = 1e-2;
 constexpr double kFirstWidth = 0.3; // of the spread of targets
-constexpr double kNarrowing = 0.7;
-constexpr double kInnerGap = 3.0; // of what the width adds to the gap
+constexpr double kNarrowing = 0.7;  // of the width
+constexpr double kInnerGap = 3.0;   // of what the width adds to the gap
 
 class PrimalNewton : public SecondOrder {
  public:
@@ -30,6 +32,7 @@ class PrimalNewton : public SecondOrder {
     if (!is_squared_) {
       losses_.set_width(kFirstWidth * spread());
       losses_.set_centres(options.start);
+      // To narrow the width may take some steps that lower neither.
       stagnation_ = StepStagnation(21, kAnyFall, 0.9);
     }
     if (options.start.empty()) return;
@@ -129,7 +132,7 @@ class PrimalNewton : public SecondOrder {
   bool is_squared_;
   std::vector<double> gradient_;
   double gap_of_weights_ = 0.0;
-  StepStagnation stagnation_{4, kAnyFall, 0.5};
+  StepStagnation stagnation_{4, kAnyFall, 0.5}; // of the objective and the gap
 };
 
 } // namespace
