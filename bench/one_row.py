@@ -76,6 +76,8 @@ def measure(library, compiler, folder, options):
                     capture_output=True,
                     text=True,
                     timeout=options.timeout,
+                    # LIBSVM shares one row among OpenMP's threads, which wait for each other.
+                    env=common.child_environment(1, kind == "libsvm"),
                 ).stdout.split()
                 times = np.array(outcome[:2], dtype=float) / 1000
                 key = f"{kind}, {n_threads} thread{'s' if n_threads > 1 else ''}"
