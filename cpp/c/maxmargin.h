@@ -1,6 +1,6 @@
 /* The C interface of maxmargin: large-margin classifiers, C99.
  *
- * Functions that may fail return MAXMARGIN_OK, which is 0, or another mm_status;
+ * Functions that may fail return MM_OK, which is 0, or another mm_status;
  * mm_last_error() then says what was wrong. On failure nothing is stored through pointers to
  * results, and nothing must be freed. Handles may be used from any thread; those that a function
  * takes as const, from many threads at once. Only mm_options_set_* change a handle.
@@ -38,7 +38,10 @@ MM_API const char* mm_last_error(void);
 /* "0.2.0" */
 MM_API const char* mm_version(void);
 
-/* ---- Samples: views of memory that the caller owns and keeps until mm_samples_free ---- */
+/* ---- Samples: views of memory that the caller owns ---- */
+
+/* They are checked once, here: keep the memory as it is until mm_samples_free. A model does not need
+ * those that it was trained on. */
 
 typedef struct mm_samples mm_samples;
 
@@ -109,7 +112,9 @@ MM_API mm_status mm_fit(const mm_options* options, const mm_samples* X, const do
                         const double* weight, mm_model** model);
 MM_API void mm_model_free(mm_model* model);
 
-/* LIBSVM's model files, of linear machines LIBLINEAR's, and the same in memory. */
+/* LIBSVM's model files, of linear machines LIBLINEAR's, and the same in memory. LIBSVM's do not hold
+ * the number of features: of a model that is loaded it is that of the last one which a support
+ * vector has. They hold labels that are integers. */
 MM_API mm_status mm_model_save(const mm_model* model, const char* path);
 MM_API mm_status mm_model_load(const char* path, mm_model** model);
 MM_API mm_status mm_model_to_text(const mm_model* model, char** text, size_t* length);
