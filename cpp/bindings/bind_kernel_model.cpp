@@ -74,12 +74,8 @@ py::array_t<double> by_class(const KernelModel& model, std::vector<double>&& val
 
 py::bytes to_libsvm(const KernelModel& model, const std::optional<Array<double>>& labels) {
   std::vector<double> numbers = vector_of(labels);
-  std::string text;
-  Control control(python_hook(py::none()));
-  {
-    const WithoutGil nogil;
-    text = write_model(model, std::move(numbers), control);
-  }
+  const std::string text = without_gil(
+      [&](Control& control) { return write_model(model, std::move(numbers), control); });
   return {text.data(), text.size()};
 }
 
@@ -187,7 +183,9 @@ void bind_kernel_model(py::module_& m) {
   m.def(
       "fit_sigmoid",
       [](const Array<double>& values, const Array<bool>& is_first, const Array<double>& counts) {
-        const Sigmoid found = fit_sigmoid(span_of(values), span_of(is_first), span_of(counts));
+        const Sigmoid found = without_gil([&](Control& control) {
+          return fit_sigmoid(span_of(values), span_of(is_first), span_of(counts), control);
+        });
         return std::pair(found.a, found.b);
       },
       py::arg("values"), py::arg("is_first"), py::arg("counts"),

@@ -121,8 +121,9 @@ std::vector<Sigmoid> calibrated(const TrainingSet& set, const Classes& classes,
     const std::vector<double> values = held_out_values(set, rows, n_first, of_pair);
     const auto is_first = std::make_unique<bool[]>(rows.size());
     std::fill_n(is_first.get(), n_first, true);
-    sigmoids.push_back(
-        fit_sigmoid(values, {is_first.get(), rows.size()}, std::vector<double>(rows.size(), 1.0)));
+    Control control;
+    sigmoids.push_back(fit_sigmoid(values, {is_first.get(), rows.size()},
+                                   std::vector<double>(rows.size(), 1.0), control));
   }
   return sigmoids;
 }

@@ -10,6 +10,7 @@
 namespace maxmargin {
 namespace {
 
+// Those of the Algorithm 1 that the header names.
 constexpr int kMostSteps = 100;
 constexpr double kGradient = 1e-5, kLeastStep = 1e-10, kDescent = 1e-4, kRidge = 1e-12;
 
@@ -69,7 +70,7 @@ class Likelihood {
 } // namespace
 
 Sigmoid fit_sigmoid(std::span<const double> values, std::span<const bool> is_first,
-                    std::span<const double> counts) {
+                    std::span<const double> counts, Control& control) {
   require(values.size() == is_first.size() && values.size() == counts.size(),
           "values, is_first and counts must have the same length");
   double unit = 0.0;
@@ -79,6 +80,7 @@ Sigmoid fit_sigmoid(std::span<const double> values, std::span<const bool> is_fir
   Sigmoid best{0.0, likelihood.prior}, direction;
   double least = likelihood.loss(best), descent = 0.0;
   for (int n = 0; n < kMostSteps && likelihood.step(best, direction, descent); ++n) {
+    control.poll();
     double length = 1.0;
     for (; length >= kLeastStep; length /= 2.0) {
       const Sigmoid next{best.a + length * direction.a, best.b + length * direction.b};

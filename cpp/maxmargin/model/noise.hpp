@@ -1,5 +1,6 @@
 #pragma once
 
+#include "maxmargin/base/control.hpp"
 #include "maxmargin/base/export.hpp"
 
 #include <span>
@@ -17,9 +18,9 @@ struct Sigmoid {
 // outputs for support vector machines" (1999); H.-T. Lin, C.-J. Lin, R. C. Weng, "A note on Platt's
 // probabilistic outputs for support vector machines", Machine Learning 68 (2007), Algorithm 1).
 // `is_first` says of which values the probability is to be high, `counts` how often each counts.
-// Where the likelihood is greatest for a > 0, the answers are backwards.
+// Where the likelihood is greatest for a > 0, the answers are backwards. `control` is polled.
 MAXMARGIN_INSIDE Sigmoid fit_sigmoid(std::span<const double> values, std::span<const bool> is_first,
-                                     std::span<const double> counts);
+                                     std::span<const double> counts, Control& control);
 
 // The scale of the Laplace distribution of a regression's errors: their mean magnitude, less those
 // beyond five standard deviations of that distribution (C.-J. Lin, R. C. Weng, "Simple

@@ -33,21 +33,11 @@ class LogisticNewton : public SecondOrder {
       gram_.push_back(passes_.empty_gram());
       system_.emplace(passes_.centre(), intercept_.feature, intercept_.ridge);
     }
-    if (options.start.empty()) return;
-    passes_.run({.sums = {{options.start, &weights_}}});
-    if (intercept_.feature != 0.0)
-      weights_.back() *= intercept_.ridge > 0.0 ? 1.0 / intercept_.ridge : 0.0;
-    renew_values();
+    if (start()) renew_values();
   }
 
  private:
   void renew_values() { passes_.run({.weights = weights_, .products = values_}); }
-
-  double penalised_product(const std::vector<double>& a, const std::vector<double>& b) const {
-    double sum = 0.0;
-    for (std::size_t k = 0; k < a.size(); ++k) sum += ridge(k) * a[k] * b[k];
-    return sum;
-  }
 
   // The sum of what value(i) is, in parts.
   template <class Value> double sum_of(const Value& value) const {

@@ -35,20 +35,10 @@ class PrimalNewton : public SecondOrder {
       // To narrow the width may take some steps that lower neither.
       stagnation_ = StepStagnation(21, kAnyFall, 0.9);
     }
-    if (options.start.empty()) return;
-    passes_.run({.sums = {{options.start, &weights_}}});
-    if (intercept_.feature != 0.0)
-      weights_.back() *= intercept_.ridge > 0.0 ? 1.0 / intercept_.ridge : 0.0;
-    losses_.set_weights(weights_);
+    if (start()) losses_.set_weights(weights_);
   }
 
  private:
-  double penalised_product(const std::vector<double>& a, const std::vector<double>& b) const {
-    double sum = 0.0;
-    for (std::size_t k = 0; k < a.size(); ++k) sum += ridge(k) * a[k] * b[k];
-    return sum;
-  }
-
   // The gradient, the objective, H and the gap. Where beta is optimal at the values, that is the
   // gap of the weights alone: half the square of the gradient. The intercept without penalty is
   // left to the certificate.

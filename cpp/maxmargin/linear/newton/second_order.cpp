@@ -41,6 +41,14 @@ void SecondOrder::look() {
   seen_ = seen_ ? better_of(*std::move(seen_), std::move(here), options_.tol) : std::move(here);
 }
 
+bool SecondOrder::start() {
+  if (options_.start.empty()) return false;
+  passes_.run({.sums = {{options_.start, &weights_}}});
+  if (intercept_.feature != 0.0)
+    weights_.back() *= intercept_.ridge > 0.0 ? 1.0 / intercept_.ridge : 0.0;
+  return true;
+}
+
 bool SecondOrder::goes_on() {
   control_.poll([&] {
     const Bounds now = bounds();

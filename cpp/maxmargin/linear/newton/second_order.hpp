@@ -50,6 +50,13 @@ class SecondOrder {
   double ridge(std::size_t k) const {
     return static_cast<index_t>(k) < n_cols(problem_.X) ? 1.0 : intercept_.ridge;
   }
+  double penalised_product(const std::vector<double>& a, const std::vector<double>& b) const {
+    double sum = 0.0;
+    for (std::size_t k = 0; k < a.size(); ++k) sum += ridge(k) * a[k] * b[k];
+    return sum;
+  }
+  // Sets the weights to those of options_.start; whether there is one.
+  bool start();
 
   const LinearProblem& problem_;
   const LinearOptions& options_;
