@@ -7,6 +7,7 @@ import errno
 import importlib
 import io
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Callable, Iterator
@@ -23,6 +24,7 @@ _COMPRESSED: dict[bytes, tuple[str, str, str, tuple[int, ...]]] = {
     b"BZh": ("bz2", "bz2", "BZ2Decompressor", ()),
     b"\xfd7zXZ\x00": ("lzma", "lzma", "LZMADecompressor", ()),
 }
+_NOT_ZERO = re.compile(rb"[^\0]")
 _BYTES_AT_A_TIME = 1 << 20  # so that what is behind the end of many small files is not copied often
 
 
@@ -67,7 +69,8 @@ def _parts(data: bytes, start: bytes, new: Callable[[], Any]) -> Iterator[bytes]
             part = view[at : at + _BYTES_AT_A_TIME]
             yield one.decompress(part)
             at += len(part) - len(one.unused_data)
-        at = next((i for i in range(at, len(data)) if data[i] != 0), len(data))
+        rest = _NOT_ZERO.search(data, at)
+        at = len(data) if rest is None else rest.start()
 
 
 def _bytes_of(source: Source) -> bytes:
