@@ -34,7 +34,9 @@ class NotMeasuredError(Exception):
 
 def main(arguments=None):
     parser = cli.new_parser("deploy.py", __doc__, known=tuple(WAYS))
-    parser.add_argument("--library", metavar="FILE", help="libmaxmargin.so, for the C interface")
+    parser.add_argument(
+        "--library", metavar="FILE", help="libmaxmargin.so (default: the package's)"
+    )
     options = cli.parse(parser, arguments, known=tuple(WAYS))
     os.environ["OMP_NUM_THREADS"] = "1"  # read when a library is loaded
     machine = common.machine_info()
@@ -99,9 +101,7 @@ def ours(model, *_):
 
 
 def c_interface(model, folder, library):
-    if library is None:
-        raise NotMeasuredError("--library names no libmaxmargin.so")
-    lib = ctypes.CDLL(library)
+    lib = ctypes.CDLL(library or maxmargin.get_library())
     path, loaded = folder / "model.txt", ctypes.c_void_p()
     maxmargin.io.save_model(model, path)
     assert lib.mm_model_load(str(path).encode(), ctypes.byref(loaded)) == 0
