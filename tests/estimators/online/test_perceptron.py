@@ -5,7 +5,6 @@ from __future__ import annotations
 import _thread
 import pickle
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -182,10 +181,8 @@ def test_ctrl_c_ends_a_fit():
     timer = threading.Timer(0.2, _thread.interrupt_main)
     model = Perceptron(max_iter=2**62)
     timer.start()
-    begin = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
-    assert time.monotonic() - begin < 5.0
     timer.join()
     with pytest.raises(NotFittedError):
         model.predict(X)

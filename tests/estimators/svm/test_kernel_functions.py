@@ -91,17 +91,14 @@ def test_a_time_limit_that_ends_between_blocks_of_a_kernel_in_python(estimator, 
 
     def slow(A, B):
         sizes.append(len(A))
-        while time.perf_counter() - begin < 0.02 * len(sizes):
-            pass
+        time.sleep(0.3)  # longer than the limit
         return A @ B.T
 
     monkeypatch.setattr(_parameter, "_LIMITED_ELEMENTS", 4 * len(X))
-    begin = time.perf_counter()
-    estimator.set_params(kernel=slow, time_limit=0.05)
-    with pytest.raises(TimeoutError, match=rf"time_limit=0.05 ended .* of {len(X)} samples"):
+    estimator.set_params(kernel=slow, time_limit=0.2)
+    with pytest.raises(TimeoutError, match=rf"time_limit=0.2 ended .* of {len(X)} samples"):
         estimator.fit(*data)
-    assert set(sizes) == {4}
-    assert len(sizes) <= 3
+    assert sizes in ([4], [])  # none where the machine kept the fit waiting
     assert estimator._model is before
     with pytest.raises(TimeoutError):  # the core knows neither sum of features of the other
         estimator.set_params(kernel=RBF(0.1) * Laplacian(0.1), time_limit=1e-9).fit(*data)
