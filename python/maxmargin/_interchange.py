@@ -206,8 +206,12 @@ def machine_arrays(model: TrainedMachine) -> dict[str, Any]:
     """
     core, certificate = model.core, model.certificate
     n_vectors = model.n_support_vectors
-    # The machines of regression and of one class count as two classes there.
-    n_support = core.n_support if model.classes is not None else [n_vectors, n_vectors]
+    # The machines of regression and of one class count as two classes there, the second of which
+    # its code for sparse samples leaves empty.
+    is_sparse = isinstance(model.support_vectors, CsrMatrix) and not model.kernel.is_given
+    n_support: Any = [n_vectors, 0 if is_sparse else n_vectors]
+    if model.classes is not None:
+        n_support = core.n_support
     support = core.support if len(core.support) > 0 else np.arange(n_vectors)
     n_iter = np.zeros(core.n_machines)
     if certificate is not None:
@@ -216,7 +220,7 @@ def machine_arrays(model: TrainedMachine) -> dict[str, Any]:
     vectors: Any = model.support_vectors
     if model.kernel.is_given:
         vectors = np.empty((0, 0))
-    elif isinstance(vectors, CsrMatrix):
+    elif is_sparse:
         parts = (vectors.indices.astype(np.int32), vectors.indptr.astype(np.int32))
         vectors = csr_matrix((np.array(vectors.data, np.float64), *parts), shape=vectors.shape)
     else:

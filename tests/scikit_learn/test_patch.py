@@ -209,6 +209,8 @@ def test_attributes_of_kernel_machines_that_clients_read(patched):
     model = OneClassSVM().fit(X)
     assert model._dual_coef_ is model.dual_coef_
     np.testing.assert_array_equal(model._n_support, [len(model.support_)] * 2)
+    sparse = SVR().fit(sp.csr_matrix(X), y)
+    np.testing.assert_array_equal(sparse._n_support, [len(sparse.support_), 0])
     assert model.offset_ == -model.intercept_
     model.offset_ -= 1.0
     np.testing.assert_allclose(model.score_samples(X), model.decision_function(X) + model.offset_)
