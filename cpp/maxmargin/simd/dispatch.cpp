@@ -6,8 +6,10 @@
 
 namespace maxmargin::simd {
 
-extern const KernelTable reference_table;
 extern const KernelTable baseline_table;
+#ifdef MAXMARGIN_REFERENCE
+extern const KernelTable reference_table;
+#endif
 #ifdef MAXMARGIN_X86
 extern const KernelTable avx2_table;
 extern const KernelTable avx512_table;
@@ -15,7 +17,11 @@ extern const KernelTable avx512_table;
 
 const std::vector<const KernelTable*>& supported_tables() {
   static const std::vector<const KernelTable*> tables = [] {
-    std::vector<const KernelTable*> found{&reference_table, &baseline_table};
+    std::vector<const KernelTable*> found;
+#ifdef MAXMARGIN_REFERENCE
+    found.push_back(&reference_table);
+#endif
+    found.push_back(&baseline_table);
 #ifdef MAXMARGIN_X86
     __builtin_cpu_init();
     const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");

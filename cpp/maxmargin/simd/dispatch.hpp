@@ -8,8 +8,8 @@
 
 namespace maxmargin::simd {
 
-// The tables compiled into this library that this machine can run, the fastest last. The first is
-// "reference": plain scalar code, the oracle of the tests.
+// The tables compiled into this library that this machine can run, the fastest last. In builds for
+// tests, the first is "reference": plain scalar code, their oracle.
 MAXMARGIN_INSIDE const std::vector<const KernelTable*>& supported_tables();
 
 // The table of that name. Throws InvalidArgument when there is none or the machine cannot run it.

@@ -1,7 +1,7 @@
 // The kernel table. Its bodies are written once and compiled for every instruction set: an ISA file
 // sets MAXMARGIN_VEC_BYTES, MAXMARGIN_TILE_PANELS, and what the table is to be, MAXMARGIN_TABLE,
-// MAXMARGIN_TARGET and MAXMARGIN_TILE_ROWS, then includes this; reference.cpp has bodies of its
-// own. Nothing here may call the standard library: an inline function compiled with these flags
+// MAXMARGIN_TARGET and MAXMARGIN_TILE_ROWS, then includes this; the tests' reference has bodies of
+// its own. Nothing here may call the standard library: an inline function compiled with these flags
 // must not be the one that the linker keeps for everybody.
 #include "maxmargin/simd/kernel_table.hpp"
 

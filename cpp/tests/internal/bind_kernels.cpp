@@ -1,7 +1,6 @@
 // What tests and benchmarks need to see of the inside: every SIMD target, the row cache, the pair
 // selection.
 #include "bindings/arrays.hpp"
-#include "bindings/internal/internal.hpp"
 #include "maxmargin/base/random.hpp"
 #include "maxmargin/data/packed/packed_csr.hpp"
 #include "maxmargin/data/packed/packed_dense.hpp"
@@ -13,12 +12,13 @@
 #include "maxmargin/kernel/sample_factors.hpp"
 #include "maxmargin/optim/cholesky.hpp"
 #include "maxmargin/simd/dispatch.hpp"
+#include "tests/internal/internal.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 
-namespace maxmargin::bindings {
+namespace maxmargin::tests {
 namespace {
 
 double seconds_of(const auto& run) {
@@ -361,4 +361,4 @@ void bind_kernels(py::module_& internal) {
       .def_property_readonly("misses", &RowCache<double>::misses);
 }
 
-} // namespace maxmargin::bindings
+} // namespace maxmargin::tests

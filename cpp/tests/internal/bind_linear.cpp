@@ -2,7 +2,6 @@
 // benchmarks.
 #include "bindings/arrays.hpp"
 #include "bindings/control.hpp"
-#include "bindings/internal/internal.hpp"
 #include "maxmargin/base/parallel.hpp"
 #include "maxmargin/linear/descent/coordinate_descent.hpp"
 #include "maxmargin/linear/l1/l1_newton.hpp"
@@ -11,10 +10,11 @@
 #include "maxmargin/linear/newton/primal_newton.hpp"
 #include "maxmargin/linear/newton/row_passes.hpp"
 #include "maxmargin/simd/dispatch.hpp"
+#include "tests/internal/internal.hpp"
 
 #include <string>
 
-namespace maxmargin::bindings {
+namespace maxmargin::tests {
 namespace {
 
 py::dict second_order_fit(const py::object& X, const Array<double>& y, const Array<double>& C,
@@ -117,4 +117,4 @@ void bind_second_order(py::module_& internal) {
   def_codes(internal);
 }
 
-} // namespace maxmargin::bindings
+} // namespace maxmargin::tests
