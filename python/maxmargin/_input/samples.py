@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import sys
 from typing import Any
 
 import numpy as np
@@ -112,16 +113,18 @@ def check_values(matrix: Matrix, owner: str) -> None:
         Names the first value that is not finite, or the largest.
     """
     values = matrix.data if isinstance(matrix, CsrMatrix) else matrix
-    parts = parts_of(values.reshape(-1), _BLOCK_ELEMENTS)
-    largest = float(np.max([_core.largest_magnitude(part) for part in parts], initial=0.0))
-    if not math.isfinite(largest):
-        kind = "NaN" if math.isnan(largest) else f"infinity or a value too large for {values.dtype}"
-        raise ValueError(
-            f"Input X contains {kind}. {owner} does not accept missing or infinite values; the "
-            f"first is in {_first_non_finite(values, matrix)}"
-        )
+    largest = 0.0
+    for part in parts_of(values.reshape(-1), _BLOCK_ELEMENTS):
+        largest = max(_core.largest_magnitude(part), largest)
+        if not math.isfinite(largest):
+            is_nan = math.isnan(largest)
+            kind = "NaN" if is_nan else f"infinity or a value too large for {values.dtype}"
+            raise ValueError(
+                f"Input X contains {kind}. {owner} does not accept missing or infinite values; the "
+                f"first is in {_first_non_finite(values, matrix)}"
+            )
     # Squared distances are at most 4 d max|x|^2.
-    if largest > math.sqrt(np.finfo(np.float64).max / (4.0 * matrix.shape[1])):
+    if largest > math.sqrt(sys.float_info.max / (4.0 * matrix.shape[1])):
         raise ValueError(
             f"X holds values as large as {largest:.3g}: their squares overflow. Scale the data, "
             "for example every feature to [0, 1] or to unit variance"

@@ -88,8 +88,10 @@ class KernelParams(NamedTuple):
         return self.type in ("precomputed", "callable")
 
     @np.errstate(over="ignore", under="ignore", invalid="ignore")  # the core refuses such factors
-    def factors(self, X: Matrix) -> NDArray[np.float64]:
-        """Return f of all samples for each `Factors` in turn, shape (n, n_samples)."""
+    def factors(self, X: Matrix) -> NDArray[np.float64] | None:
+        """Return f of all samples for each `Factors`, shape (n, n_samples); None without steps."""
+        if not self.steps:
+            return None
         factors = [step.of(X) for step in self.steps if isinstance(step, Factors)]
         return np.array(factors).reshape(len(factors), X.shape[0])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any
@@ -150,7 +151,7 @@ class TrainedMachine:
                 assert kernel.function is not None
                 matrix = values_of_function(kernel.function, matrix, self.support_vectors)
             values = self.core.decision_values(matrix, n_threads, kernel.factors(matrix))
-        if not np.isfinite(values).all():
+        if not math.isfinite(_core.largest_magnitude(values)):
             raise ValueError(overflow_message(kernel, "a decision value is not finite"))
         return values
 
