@@ -38,12 +38,8 @@ _OF_LINEAR = ("coef_", "intercept_", "n_iter_", "classes_", *_FEATURES)
 def as_sklearn(estimator: Any) -> Any:
     """Return scikit-learn's fitted estimator for one of maxmargin's.
 
-    Raises
-    ------
-    NotFittedError
-        If it is not fitted.
-    ValueError
-        If scikit-learn has no such class or no such kernel.
+    Raises NotFittedError if it is not fitted. Raises ValueError if scikit-learn has no such class
+    or no such kernel.
     """
     estimator._check_fitted()
     estimator = copy.copy(estimator)  # of one moment, though another thread fits it
@@ -61,12 +57,8 @@ def as_sklearn(estimator: Any) -> Any:
 def from_sklearn(cls: type[Any], model: Any) -> Any:
     """Return a fitted estimator of a class of maxmargin's for scikit-learn's `model`.
 
-    Raises
-    ------
-    NotFittedError
-        If it is not fitted.
-    ValueError
-        If it is not of scikit-learn's class of that name, or not a model of that class.
+    Raises NotFittedError if it is not fitted. Raises ValueError if it is not of scikit-learn's
+    class of that name, or not a model of that class.
     """
     theirs = _counterpart(cls)
     if issubclass(cls, LinearSVCCV):

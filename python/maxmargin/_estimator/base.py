@@ -56,10 +56,7 @@ class BaseEstimator:
     def _get_param_names(cls) -> list[str]:
         """Return the names of the parameters; scikit-learn's hook, which subclasses may override.
 
-        Raises
-        ------
-        RuntimeError
-            If the constructor takes positional arguments without names.
+        Raises RuntimeError if the constructor takes positional arguments without names.
         """
         parameters = _parameters_of(cls).values()
         if any(one.kind is one.VAR_POSITIONAL for one in parameters):
@@ -169,12 +166,8 @@ class BaseEstimator:
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take a pickle's state, with defaults for the parameters that its version did not have.
 
-        A warning says so where another version wrote it.
-
-        Raises
-        ------
-        ValueError
-            If it is no state of such an estimator, or its parts do not fit together.
+        A warning says so where another version wrote it. Raises ValueError if it is no state of
+        such an estimator, or its parts do not fit together.
         """
         owner = type(self).__name__
         if not (isinstance(state, dict) and all(isinstance(name, str) for name in state)):
@@ -284,12 +277,8 @@ def commit(estimator: BaseEstimator, model: Any) -> None:
 def fitted_model(estimator: BaseEstimator) -> Any:
     """Return what was committed last.
 
-    A method asks once: a fit in another thread may commit between two questions.
-
-    Raises
-    ------
-    NotFittedError
-        If there is no such thing.
+    A method asks once: a fit in another thread may commit between two questions. Raises
+    NotFittedError if there is no such thing.
     """
     estimator._check_fitted()
     return estimator._model

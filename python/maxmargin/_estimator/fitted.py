@@ -34,10 +34,7 @@ class FittedState:
     def check(self) -> None:
         """Refuse parts that do not fit together.
 
-        Raises
-        ------
-        ValueError
-            If one does not fit the others.
+        Raises ValueError if one does not fit the others.
         """
         check_names(self.feature_names, self.n_features)  # type: ignore[attr-defined]
 
@@ -53,10 +50,7 @@ class FittedState:
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take a pickle's state.
 
-        Raises
-        ------
-        ValueError
-            If its parts do not fit together.
+        Raises ValueError if its parts do not fit together.
         """
         try:
             self.__init__(**state)  # type: ignore[misc]
@@ -104,10 +98,7 @@ def check_names(names: Any, n_features: int) -> None:
 def check_classes(classes: Any, n_classes: int) -> None:
     """Refuse what are not so many classes, or, for 0 classes, not None.
 
-    Raises
-    ------
-    ValueError
-        If they do not fit.
+    Raises ValueError if they do not fit.
     """
     if n_classes == 0:
         check_fits(classes is None, "classes_")

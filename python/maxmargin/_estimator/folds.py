@@ -19,10 +19,7 @@ def check_folds(
 ) -> None:
     """Check that every fold can hold a sample of every class.
 
-    Raises
-    ------
-    ValueError
-        If a class has too few; the message says `what` needs more.
+    Raises ValueError if a class has too few; the message says `what` needs more.
     """
     counts = np.bincount(codes[weight > 0.0], minlength=len(classes))
     if counts.min() < n_folds:
@@ -44,11 +41,8 @@ def check_splits(
     """Return, for every fold of a splitter or iterable, the weights to train with, 0 of the samples
     that are not trained on, and the rows held out.
 
-    Raises
-    ------
-    ValueError
-        If it does not yield pairs of rows, or a fold has nothing to train on of some class, or
-        nothing to hold out.
+    Raises ValueError if it does not yield pairs of rows, or a fold has nothing to train on of some
+    class, or nothing to hold out.
     """
     found, every = [], np.arange(len(codes))
     for number, split in enumerate(cv.split(X, y) if hasattr(cv, "split") else cv, start=1):

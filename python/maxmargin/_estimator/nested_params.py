@@ -24,10 +24,7 @@ def changed_params(
 ) -> dict[str, Any]:
     """Return the new values of the parameters that `changes` names, itself or inside of them.
 
-    Raises
-    ------
-    ValueError
-        If there is no parameter of that name.
+    Raises ValueError if there is no parameter of that name.
     """
     plain: dict[str, Any] = {}
     nested: dict[str, dict[str, Any]] = {}

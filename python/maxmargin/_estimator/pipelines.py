@@ -39,14 +39,9 @@ class Steps(NamedTuple):
 def unwrapped(model: Any) -> tuple[Any, Steps]:
     """Return the estimator in a pipeline or a search, and the steps before it.
 
-    Pipelines and searches may be in each other. Anything else is returned as it is.
-
-    Raises
-    ------
-    TypeError
-        If a pipeline does not end in an estimator that predicts.
-    NotFittedError
-        If a search has no `best_estimator_`.
+    Pipelines and searches may be in each other. Anything else is returned as it is. Raises
+    TypeError if a pipeline does not end in an estimator that predicts. Raises NotFittedError if a
+    search has no `best_estimator_`.
     """
     named: list[tuple[str, Any]] = []
     while True:

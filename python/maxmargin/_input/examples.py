@@ -30,10 +30,7 @@ class Examples(NamedTuple):
     def split(self, fraction: float, seed: int) -> tuple[Examples, NDArray[np.float64]]:
         """Return the examples without a share of every class, and the weights of that share.
 
-        Raises
-        ------
-        ValueError
-            If a class would have no example left, or no example is taken.
+        Raises ValueError if a class would have no example left, or no example is taken.
         """
         random = np.random.default_rng(seed)
         is_taken = np.zeros(len(self.codes), dtype=bool)

@@ -32,10 +32,8 @@ def read_bytes(source: Source) -> bytes:
     """Return what a path, a binary file or a buffer holds, decompressed if it begins like .gz, .bz2
     or .xz.
 
-    Raises
-    ------
-    ValueError
-        If what is compressed is damaged, ends early, or is followed by something else.
+    Raises ValueError if what is compressed is damaged, ends early, or is followed by something
+    else.
     """
     return _decompressed(_bytes_of(source))
 

@@ -23,10 +23,8 @@ _LARGEST_TABLE = 1 << 16
 def check_labels(y: Any, n_samples: int, owner: str) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """Return the class index of every sample and the sorted classes.
 
-    Raises
-    ------
-    ValueError
-        If `y` is missing, not one label for each sample, not discrete, holds NaN or one class only.
+    Raises ValueError if `y` is missing, not one label for each sample, not discrete, holds NaN or
+    one class only.
     """
     labels = column_of_labels(y, n_samples, owner)
     classes, codes = _classes_and_codes(labels)
@@ -151,11 +149,8 @@ def check_sample_weight(
 ) -> NDArray[np.float64]:
     """Return one finite weight >= 0 for each sample; ones for None.
 
-    Raises
-    ------
-    ValueError
-        If the weights are not numbers, not 1-D, of another length, NaN or infinite, negative, or
-        all zero (unless they may); each with its own message.
+    Raises ValueError if the weights are not numbers, not 1-D, of another length, NaN or infinite,
+    negative, or all zero (unless they may); each with its own message.
     """
     if sample_weight is None:
         return np.ones(n_samples)
@@ -243,10 +238,7 @@ def upper_bounds(
 ) -> NDArray[np.float64]:
     """Return C_i = C * class weight * sample weight, the upper bound of every alpha_i.
 
-    Raises
-    ------
-    ValueError
-        If a bound overflows, or a class has no sample of positive weight.
+    Raises ValueError if a bound overflows, or a class has no sample of positive weight.
     """
     with np.errstate(under="ignore"):
         weight = class_weights[codes] * sample_weight
@@ -280,10 +272,7 @@ def check_ridge(upper: NDArray[np.float64]) -> None:
 def weighted_bounds(C: float, weight: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return C times the weight of every sample.
 
-    Raises
-    ------
-    ValueError
-        If a bound overflows, or none is positive.
+    Raises ValueError if a bound overflows, or none is positive.
     """
     if math.isinf(C):
         return np.where(weight > 0.0, math.inf, 0.0)
@@ -329,11 +318,8 @@ def _size_of_class(upper: NDArray[np.float64], is_mine: NDArray[np.bool_]) -> st
 def check_targets(y: Any, n_samples: int, owner: str) -> NDArray[np.float64]:
     """Return the targets of a regression as a 1-D array of finite float64 numbers.
 
-    Raises
-    ------
-    ValueError
-        If `y` is missing, not one real number for each sample, not finite, or so large that its
-        square overflows.
+    Raises ValueError if `y` is missing, not one real number for each sample, not finite, or so
+    large that its square overflows.
     """
     if y is None:
         raise ValueError(f"{owner} requires y to be passed, but the target y is None")

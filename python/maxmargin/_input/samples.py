@@ -56,10 +56,7 @@ def check_matrix(X: Any, owner: str, checks_values: bool = True) -> Matrix:
 def with_weights(matrix: Matrix, owner: str) -> Matrix:
     """Return the same, of which an estimator holds a number for each feature.
 
-    Raises
-    ------
-    ValueError
-        If these are more than any memory holds.
+    Raises ValueError if these are more than any memory holds.
     """
     if matrix.shape[1] > _MOST_WEIGHTS:
         raise ValueError(
@@ -107,10 +104,7 @@ def _check_size(shape: tuple[int, ...], owner: str) -> None:
 def check_values(matrix: Matrix, owner: str) -> None:
     """Refuse values that are not finite, or whose squares overflow float64.
 
-    Raises
-    ------
-    ValueError
-        Names the first value that is not finite, or the largest.
+    Raises ValueError, which names the first value that is not finite, or the largest.
     """
     values = matrix.data if isinstance(matrix, CsrMatrix) else matrix
     largest = 0.0
@@ -143,10 +137,7 @@ def _first_non_finite(values: Floats, matrix: Matrix) -> str:
 def feature_names(X: Any) -> NDArray[np.object_] | None:
     """Return the names of a data frame's columns if all are strings, None if none is.
 
-    Raises
-    ------
-    TypeError
-        If only some are.
+    Raises TypeError if only some are.
     """
     columns = getattr(X, "columns", None)
     names = [] if columns is None else list(columns)

@@ -63,14 +63,9 @@ Matrix: TypeAlias = Floats | CsrMatrix
 def as_float(values: NDArray[Any]) -> Floats:
     """Return `values` as an aligned C-contiguous float32 or float64 array, itself where it is one.
 
-    Types that float32 holds exactly become float32, everything else float64.
-
-    Raises
-    ------
-    ValueError
-        If the type is complex or not a number.
-    TypeError
-        If an element of an object array is not a number.
+    Types that float32 holds exactly become float32, everything else float64. Raises ValueError if
+    the type is complex or not a number. Raises TypeError if an element of an object array is not a
+    number.
     """
     kind, item_size = values.dtype.kind, values.dtype.itemsize
     if kind == "c":
@@ -134,12 +129,7 @@ def check_structure(
     """Check that the arrays are a matrix of that shape in CSR form.
 
     Returns whether the columns ascend strictly in every row. `indices` and `indptr` are contiguous,
-    both int32 or both int64.
-
-    Raises
-    ------
-    ValueError
-        If an index leads out of them.
+    both int32 or both int64. Raises ValueError if an index leads out of them.
     """
 
     def require(condition: bool, fault: str) -> None:

@@ -13,10 +13,7 @@ from maxmargin._input.sparse import CsrMatrix, check_structure
 def check_fits(is_sound: bool, name: str) -> None:
     """Refuse a part of a fitted state that does not fit the others.
 
-    Raises
-    ------
-    ValueError
-        If it is not sound.
+    Raises ValueError if it is not sound.
     """
     if not is_sound:
         raise ValueError(f"{name} does not fit the rest of the model; fit it again")
@@ -25,10 +22,7 @@ def check_fits(is_sound: bool, name: str) -> None:
 def check_part(name: str, value: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
     """Return what a fitted attribute is set to, as a new array.
 
-    Raises
-    ------
-    ValueError
-        If it does not hold finite real numbers in that shape.
+    Raises ValueError if it does not hold finite real numbers in that shape.
     """
     try:
         numbers = np.asarray(value)

@@ -28,11 +28,8 @@ def load_samples(
 def load_model_for(data: str, path: str, expected: str, *, zero_based: ZeroBased = "auto") -> Any:
     """Return the model of a file, for the samples of another.
 
-    Raises
-    ------
-    ValueError
-        If it is not a model; also where `data` is one, so that the files were swapped: `expected`
-        says how they should come.
+    Raises ValueError if it is not a model; also where `data` is one, so that the files were
+    swapped: `expected` says how they should come.
     """
     try:
         return io.load_model(path, zero_based=zero_based)

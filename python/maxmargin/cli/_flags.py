@@ -67,11 +67,8 @@ class FlagCommand:
     def parse(self, words: Sequence[str]) -> Given:
         """Return what `words` give.
 
-        Raises
-        ------
-        ValueError
-            If a flag is not known or lacks its values, or there are more or fewer files than the
-            command takes, with the usage behind it; or if a value will not do.
+        Raises ValueError if a flag is not known or lacks its values, or there are more or fewer
+        files than the command takes, with the usage behind it; or if a value will not do.
         """
         values: dict[str, Any] = {}
         rest = list(words)

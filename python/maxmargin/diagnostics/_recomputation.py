@@ -85,10 +85,7 @@ def _by_number(
 ) -> tuple[Matrix, TrainedMachine]:
     """Return the samples of a kernel matrix by number, and the model with a function of these.
 
-    Raises
-    ------
-    ValueError
-        If the matrix is sparse.
+    Raises ValueError if the matrix is sparse.
     """
     if isinstance(gram, CsrMatrix):
         raise ValueError("kernel='precomputed' needs a dense matrix X, got a sparse one")

@@ -12,12 +12,8 @@ def require(
 ) -> None:
     """Refuse an estimator that is of none of the classes, or not fitted.
 
-    Raises
-    ------
-    TypeError
-        If it is of none; the message says by `wording` what the diagnostic takes.
-    NotFittedError
-        If it is not fitted.
+    Raises TypeError if it is of none; the message says by `wording` what the diagnostic takes.
+    Raises NotFittedError if it is not fitted.
     """
     if not isinstance(estimator, classes):
         raise TypeError(f"{caller} takes {wording}, got {type(estimator).__name__}")

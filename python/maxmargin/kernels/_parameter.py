@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import combinations_with_replacement
 from typing import Any, NamedTuple, TypeAlias
 
@@ -97,16 +97,19 @@ class KernelParams(NamedTuple):
 
     def to_core(self, X: Matrix) -> _core.KernelParams:
         """Return the kernel as the core takes it with the samples X."""
-        if not self.steps:
-            kind = "precomputed" if self.is_given else self.type
-            return _core.KernelParams(kind, self.gamma, self.coef0, self.degree)
-        steps: list[tuple[_core.KernelParams, float] | str] = []
-        for step in self.steps:
-            if isinstance(step, Factors):
-                steps.append("factors")
-            else:
-                steps.append(step if isinstance(step, str) else (step[0].to_core(X), step[1]))
-        return _core.KernelParams.composed(steps, self.factors(X))
+        if self.steps:
+            return _core.KernelParams.composed(core_steps(self.steps), self.factors(X))
+        return self._of_numbers()
+
+    def _of_numbers(self) -> _core.KernelParams:
+        kind = "precomputed" if self.is_given else self.type
+        return _core.KernelParams(kind, self.gamma, self.coef0, self.degree)
+
+
+def core_steps(steps: Iterable[Any]) -> list[tuple[_core.KernelParams, float] | str]:
+    """Return the steps of a composed kernel as the core takes them."""
+    words = ("factors" if isinstance(step, Factors) else step for step in steps)
+    return [one if isinstance(one, str) else (one[0]._of_numbers(), one[1]) for one in words]
 
 
 def check_kernel(
@@ -213,13 +216,9 @@ def check_samples(kernel: KernelParams, X: Matrix) -> None:
 def core_samples(kernel: KernelParams, X: Matrix, owner: str, limit: Limit | None = None) -> Matrix:
     """Return what the core trains on: the samples, or their kernel matrix where it is given.
 
-    Raises
-    ------
-    ValueError
-        If the kernel matrix is not dense, square and symmetric, or the kernel is not defined for
-        the samples.
-    TimeoutError
-        If the limit ends before the kernel function has given all values.
+    Raises ValueError if the kernel matrix is not dense, square and symmetric, or the kernel is not
+    defined for the samples. Raises TimeoutError if the limit ends before the kernel function has
+    given all values.
     """
     check_samples(kernel, X)
     if kernel.type == "callable":
@@ -268,10 +267,7 @@ def _symmetrise(K: NDArray[np.float64]) -> None:
 def values_of_function(function: KernelFunction, A: Matrix, B: Matrix) -> NDArray[np.float64]:
     """Return a kernel function's values of the rows of A with those of B, asked for in blocks.
 
-    Raises
-    ------
-    ValueError
-        If they are not finite real numbers of the right shape.
+    Raises ValueError if they are not finite real numbers of the right shape.
     """
     return _values_and_itemsize(function, A, B)[0]
 

@@ -8,31 +8,24 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from maxmargin import _core
 from maxmargin._input.sparse import Matrix
-from maxmargin.kernels._parameter import Factors, KernelParams
+from maxmargin.kernels._parameter import Factors, KernelParams, core_steps
 
 # (KernelParams, weight), "+", "*" and Factors.
 Steps: TypeAlias = list[tuple[KernelParams, float] | str | Factors]
 # What the factors are the product of: functions that give a number for every row of a matrix.
 Function: TypeAlias = Callable[[Matrix], NDArray[np.float64]]
 Functions: TypeAlias = tuple[Function, ...]
-_MOST_STEPS = 31  # of up to 16 kernels
-_MOST_DEPTH = 4
-# How the core pairs the numbers of two samples: one way for all parts of a composed kernel.
-_PAIRINGS = {
-    "laplacian": "minimum",
-    "chi_squared": "harmonic",
-    "histogram_intersection": "minimum",
-}
 
 
 def is_known(steps: Steps) -> bool:
     """Return whether the core can evaluate the steps."""
-    n_steps = sum(not isinstance(step, Factors) for step in steps)
-    if n_steps > _MOST_STEPS or _depth(steps) > _MOST_DEPTH:
+    try:
+        _core.KernelParams.composed(core_steps(steps))
+    except ValueError:
         return False
-    kinds = {params.type for params, _ in _values(steps)} - {"constant"}
-    return len({_PAIRINGS.get(kind, "multiply") for kind in kinds}) <= 1
+    return True
 
 
 def joined(parts: list[Steps | None], operation: str) -> Steps | None:
@@ -75,17 +68,3 @@ def _split(steps: Steps) -> tuple[Steps, Functions]:
 
 def _with_functions(steps: Steps, functions: Functions) -> Steps:
     return [*steps, Factors(functions)] if functions else steps
-
-
-def _values(steps: Steps) -> list[tuple[KernelParams, float]]:
-    return [step for step in steps if not isinstance(step, (str, Factors))]
-
-
-def _depth(steps: Steps) -> int:
-    """Return how many values are there at most between two steps."""
-    depth = deepest = 0
-    for step in steps:
-        if not isinstance(step, Factors):
-            depth += -1 if isinstance(step, str) else 1
-        deepest = max(deepest, depth)
-    return deepest

@@ -40,10 +40,7 @@ class Training(NamedTuple):
     def solve(self, train: Callable[[], Solution]) -> Solution:
         """Return the core's solution, or say what leaves the range of float64.
 
-        Raises
-        ------
-        ValueError
-            If kernel values or the solution do.
+        Raises ValueError if kernel values or the solution do.
         """
         try:
             return train()

@@ -265,10 +265,7 @@ class KernelMachine(BaseEstimator):
 def model_of(estimator: KernelMachine) -> TrainedMachine:
     """Return what a fitted estimator was trained to.
 
-    Raises
-    ------
-    NotFittedError
-        If it is not fitted.
+    Raises NotFittedError if it is not fitted.
     """
     model: TrainedMachine = fitted_model(estimator)
     if model.has_written_intercept:

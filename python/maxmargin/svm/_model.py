@@ -58,10 +58,7 @@ class TrainedMachine:
     def check(self) -> None:
         """Refuse parts from a file or a pickle that do not fit together; `core` checks its own.
 
-        Raises
-        ------
-        ValueError
-            If one does not.
+        Raises ValueError if one does not.
         """
         core, classes, weight = self.core, self.classes, self.class_weight
         n_classes = len(core.n_support)
@@ -229,10 +226,7 @@ class TrainedMachine:
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take a pickle's state.
 
-        Raises
-        ------
-        ValueError
-            If its parts do not fit together, or another version has others.
+        Raises ValueError if its parts do not fit together, or another version has others.
         """
         version = None
         try:
