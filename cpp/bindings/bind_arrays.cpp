@@ -7,7 +7,6 @@
 #include "maxmargin/data/column_scan.hpp"
 #include "maxmargin/simd/dispatch.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <tuple>
 

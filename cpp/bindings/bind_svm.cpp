@@ -171,8 +171,8 @@ std::unique_ptr<Decision> make_decision(const py::object& support_vectors,
                                         const Array<double>& dual_coef, const Array<double>& rho,
                                         const KernelParams& kernel) {
   Control control(python_hook(py::none()));
-  return std::make_unique<Decision>(Decision::dense_coefficients(
-      matrix_view(support_vectors), span_of(dual_coef), span_of(rho), kernel, control));
+  return std::make_unique<Decision>(matrix_view(support_vectors), span_of(dual_coef), span_of(rho),
+                                    kernel, control);
 }
 
 py::array_t<double> decision_function(const Decision& decision, const py::object& X, int n_threads,

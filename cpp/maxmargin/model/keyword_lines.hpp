@@ -109,24 +109,29 @@ class KeywordLines {
   index_t end_ = 1;
 };
 
-inline void append_line(std::string& text, std::string_view keyword,
-                        const std::vector<double>& numbers) {
-  text += keyword;
-  for (const double number : numbers) {
-    text += ' ';
-    append_real(text, number);
-  }
-  text += '\n';
-}
-
-template <std::integral T>
+template <class T>
 void append_line(std::string& text, std::string_view keyword, const std::vector<T>& numbers) {
   text += keyword;
   for (const T number : numbers) {
     text += ' ';
-    append_integer(text, number);
+    if constexpr (std::integral<T>)
+      append_integer(text, number);
+    else
+      append_real(text, number);
   }
   text += '\n';
+}
+
+// Takes `count` numbers from the front of the last line.
+inline void take_reals(const TextLines& lines, std::string_view& line, index_t count,
+                       const std::string& what, std::vector<double>& numbers) {
+  for (index_t k = 0; k < count; ++k) {
+    const std::string_view token = first_token(line);
+    numbers.push_back(0.0);
+    if (!take_real(line, numbers.back()) || !at_token_end(line))
+      fail_at_line(lines.number(), "expected " + std::to_string(count) + " finite " + what, token);
+    skip_blanks(line);
+  }
 }
 
 inline std::vector<std::int32_t> integer_labels(const std::vector<double>& labels,

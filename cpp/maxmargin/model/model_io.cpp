@@ -129,7 +129,7 @@ class SupportVectorReader {
       if (entries_.rows() == n_support_vectors)
         fail_at_line(lines_.number(), "more support vectors than total_sv");
       if (!lines_.is_ended()) fail_at_line(lines_.number(), "the text ends within a line");
-      read_coefs(line);
+      take_reals(lines_, line, n_coefs_, "coefficients", coefs_);
       entries_.read_row(line, lines_.number());
     }
     if (entries_.rows() < n_support_vectors)
@@ -151,18 +151,6 @@ class SupportVectorReader {
   }
 
  private:
-  void read_coefs(std::string_view& rest) {
-    for (index_t j = 0; j < n_coefs_; ++j) {
-      const std::string_view token = first_token(rest);
-      double coef = 0.0;
-      if (!take_real(rest, coef) || !at_token_end(rest))
-        fail_at_line(lines_.number(),
-                     "expected " + std::to_string(n_coefs_) + " finite coefficients", token);
-      coefs_.push_back(coef);
-      skip_blanks(rest);
-    }
-  }
-
   TextLines& lines_;
   index_t n_coefs_;
   EntryReader<std::int64_t> entries_;

@@ -5,9 +5,6 @@
 #include "maxmargin/model/keyword_lines.hpp"
 #include "maxmargin/model/model_names.hpp"
 
-#include <cmath>
-#include <cstdint>
-#include <limits>
 #include <numeric>
 
 namespace maxmargin {

@@ -2,14 +2,11 @@
 
 #include "maxmargin/base/error.hpp"
 #include "maxmargin/base/parallel.hpp"
-#include "maxmargin/kernel/cross_kernel.hpp"
-#include "maxmargin/model/decision/machine_sums.hpp"
 #include "maxmargin/model/pair_layout.hpp"
 #include "maxmargin/model/votes.hpp"
 #include "maxmargin/simd/dispatch.hpp"
 
 #include <algorithm>
-#include <variant>
 
 namespace maxmargin {
 namespace {
@@ -45,101 +42,66 @@ bool is_bounded(const KernelParams& kernel) {
 
 } // namespace
 
-class Decision::Impl {
- public:
-  Impl(const MatrixView& vectors, std::span<const index_t> n_support,
-       const std::vector<MachinePart>& parts, std::span<const double> dual_coef,
-       std::span<const double> rho, const KernelParams& kernel, bool in_float32, Control& control)
-      : n_features_(n_cols(vectors)), columns_(vectors, n_support, control),
-        rho_(rho.begin(), rho.end()),
-        sums_(columns_, parts, n_machines(), dual_coef, simd::real_table<double>()) {
-    if (in_float32 && is_bounded(kernel)) {
-      auto& made =
-          kernel_.emplace<CrossKernel<float>>(kernel_with<float>(vectors, kernel, control));
-      if (!made.needs_float64()) return;
-    }
-    kernel_.emplace<CrossKernel<double>>(kernel_with<double>(vectors, kernel, control));
+Decision::Decision(const MatrixView& vectors, std::span<const index_t> n_support,
+                   const std::vector<MachinePart>& parts, std::span<const double> dual_coef,
+                   std::span<const double> rho, const KernelParams& kernel, bool in_float32,
+                   Control& control)
+    : n_features_(n_cols(vectors)), columns_(vectors, n_support, control),
+      rho_(rho.begin(), rho.end()),
+      sums_(columns_, parts, n_machines(), dual_coef, simd::real_table<double>()) {
+  if (in_float32 && is_bounded(kernel)) {
+    auto& made = kernel_.emplace<CrossKernel<float>>(kernel_with<float>(vectors, kernel, control));
+    if (!made.needs_float64()) return;
   }
-
-  index_t n_machines() const { return static_cast<index_t>(rho_.size()); }
-  index_t n_features() const { return n_features_; }
-
-  void evaluate(const MatrixView& X, std::span<const double> factors, double* out, int threads,
-                Control& control) const {
-    for (index_t i = 0; i < n_rows(X); ++i)
-      for (index_t p = 0; p < n_machines(); ++p) out[i * n_machines() + p] = -rho_[p];
-    threads = thread_count(threads); // once: limits may change at any time
-    std::vector<MachineSums::Workspace> workspaces(static_cast<std::size_t>(threads));
-    std::get<CrossKernel<double>>(kernel_).for_blocks(
-        X, factors, threads, control, [&](const CrossKernel<double>::Block& block, int t) {
-          sums_.add(block.values, block.begin, block.end, out + block.first_row * n_machines(),
-                    workspaces[t]);
-        });
-  }
-
-  void evaluate_row(const MatrixView& X, std::span<const double> factors, double* out,
-                    RowWorkspace& work) const {
-    for (index_t p = 0; p < n_machines(); ++p) out[p] = -rho_[p];
-    const auto add = [&](const double* values, index_t begin, index_t end) {
-      sums_.add({&values, 1}, begin, end, out, work.sums);
-    };
-    if (const auto* kernel = std::get_if<CrossKernel<double>>(&kernel_))
-      return kernel->for_row(X, factors, work.in_float64, add);
-    std::get<CrossKernel<float>>(kernel_).for_row(
-        X, factors, work.in_float32, [&](const float* values, index_t begin, index_t end) {
-          work.values.resize_discard(end - begin);
-          std::copy_n(values, end - begin, work.values.data());
-          add(work.values.data(), begin, end);
-        });
-  }
-
- private:
-  template <Real T>
-  CrossKernel<T> kernel_with(const MatrixView& vectors, const KernelParams& kernel,
-                             Control& control) const {
-    std::vector<index_t> columns = columns_.row;
-    if (!columns.empty())
-      columns.resize(static_cast<std::size_t>(round_up(columns_.size(), kLane<T>)), columns.back());
-    return CrossKernel<T>(vectors, columns, kernel, control);
-  }
-
-  index_t n_features_;
-  ClassColumns columns_;
-  std::vector<double> rho_;
-  MachineSums sums_;
-  std::variant<std::monostate, CrossKernel<double>, CrossKernel<float>> kernel_;
-};
+  kernel_.emplace<CrossKernel<double>>(kernel_with<double>(vectors, kernel, control));
+}
 
 Decision::Decision(const KernelModelParts& parts, bool in_float32, Control& control)
-    : impl_(std::make_unique<Impl>(view_of(parts.support_vectors), sizes_of(parts), parts_of(parts),
-                                   parts.dual_coef, parts.rho, parts.kernel, in_float32, control)) {
-}
-Decision::Decision(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-Decision::Decision(Decision&&) noexcept = default;
-Decision::~Decision() = default;
+    : Decision(view_of(parts.support_vectors), sizes_of(parts), parts_of(parts), parts.dual_coef,
+               parts.rho, parts.kernel, in_float32, control) {}
 
-Decision Decision::dense_coefficients(const MatrixView& support_vectors,
-                                      std::span<const double> dual_coef,
-                                      std::span<const double> rho, const KernelParams& kernel,
-                                      Control& control) {
-  const index_t n_support[] = {n_rows(support_vectors)};
-  return Decision(std::make_unique<Impl>(support_vectors, n_support, whole_parts(rho), dual_coef,
-                                         rho, kernel, false, control));
-}
+Decision::Decision(const MatrixView& support_vectors, std::span<const double> dual_coef,
+                   std::span<const double> rho, const KernelParams& kernel, Control& control)
+    : Decision(support_vectors, std::vector{n_rows(support_vectors)}, whole_parts(rho), dual_coef,
+               rho, kernel, false, control) {}
 
-index_t Decision::n_machines() const {
-  return impl_->n_machines();
+template <Real T>
+CrossKernel<T> Decision::kernel_with(const MatrixView& vectors, const KernelParams& kernel,
+                                     Control& control) const {
+  std::vector<index_t> columns = columns_.row;
+  if (!columns.empty())
+    columns.resize(static_cast<std::size_t>(round_up(columns_.size(), kLane<T>)), columns.back());
+  return CrossKernel<T>(vectors, columns, kernel, control);
 }
 
 void Decision::evaluate(const MatrixView& X, std::span<const double> factors, double* out,
                         int threads, Control& control) const {
-  require(n_cols(X) == impl_->n_features(), "X must have as many features as the support vectors");
-  impl_->evaluate(X, factors, out, threads, control);
+  require(n_cols(X) == n_features_, "X must have as many features as the support vectors");
+  for (index_t i = 0; i < n_rows(X); ++i)
+    for (index_t p = 0; p < n_machines(); ++p) out[i * n_machines() + p] = -rho_[p];
+  threads = thread_count(threads); // once: limits may change at any time
+  std::vector<MachineSums::Workspace> workspaces(static_cast<std::size_t>(threads));
+  std::get<CrossKernel<double>>(kernel_).for_blocks(
+      X, factors, threads, control, [&](const CrossKernel<double>::Block& block, int t) {
+        sums_.add(block.values, block.begin, block.end, out + block.first_row * n_machines(),
+                  workspaces[t]);
+      });
 }
 
 void Decision::evaluate_row(const MatrixView& X, std::span<const double> factors, double* out,
                             RowWorkspace& work) const {
-  impl_->evaluate_row(X, factors, out, work);
+  for (index_t p = 0; p < n_machines(); ++p) out[p] = -rho_[p];
+  const auto add = [&](const double* values, index_t begin, index_t end) {
+    sums_.add({&values, 1}, begin, end, out, work.sums);
+  };
+  if (const auto* kernel = std::get_if<CrossKernel<double>>(&kernel_))
+    return kernel->for_row(X, factors, work.in_float64, add);
+  std::get<CrossKernel<float>>(kernel_).for_row(
+      X, factors, work.in_float32, [&](const float* values, index_t begin, index_t end) {
+        work.values.resize_discard(end - begin);
+        std::copy_n(values, end - begin, work.values.data());
+        add(work.values.data(), begin, end);
+      });
 }
 
 double predicted_by(const KernelModelParts& parts, const double* values, std::span<index_t> votes) {

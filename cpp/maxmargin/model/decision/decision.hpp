@@ -3,13 +3,11 @@
 #include "maxmargin/base/control.hpp"
 #include "maxmargin/base/export.hpp"
 #include "maxmargin/data/views.hpp"
-#include "maxmargin/kernel/kernel_params.hpp"
 #include "maxmargin/model/decision/row_workspace.hpp"
 #include "maxmargin/model/kernel_model.hpp"
 
-#include <memory>
 #include <span>
-#include <vector>
+#include <variant>
 
 namespace maxmargin {
 
@@ -22,13 +20,10 @@ class MAXMARGIN_INSIDE Decision {
   // bounds their products, kernel values may be asked for `in_float32`, of one sample at a time.
   Decision(const KernelModelParts& parts, bool in_float32, Control& control);
   // Machines that each have a coefficient for every support vector: row p of dual_coef, rho[p].
-  static Decision dense_coefficients(const MatrixView& support_vectors,
-                                     std::span<const double> dual_coef, std::span<const double> rho,
-                                     const KernelParams& kernel, Control& control);
-  Decision(Decision&&) noexcept;
-  ~Decision();
+  Decision(const MatrixView& support_vectors, std::span<const double> dual_coef,
+           std::span<const double> rho, const KernelParams& kernel, Control& control);
 
-  index_t n_machines() const;
+  index_t n_machines() const { return static_cast<index_t>(rho_.size()); }
 
   // out[i * n_machines + p] is the value of machine p for row i of X, sum dual_coef K - rho. It
   // does not depend on the other rows of X, of which `factors` are what KernelParams::factors are
@@ -40,9 +35,19 @@ class MAXMARGIN_INSIDE Decision {
                     RowWorkspace& work) const;
 
  private:
-  class Impl;
-  explicit Decision(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
+  Decision(const MatrixView& vectors, std::span<const index_t> n_support,
+           const std::vector<MachinePart>& parts, std::span<const double> dual_coef,
+           std::span<const double> rho, const KernelParams& kernel, bool in_float32,
+           Control& control);
+  template <Real T>
+  CrossKernel<T> kernel_with(const MatrixView& vectors, const KernelParams& kernel,
+                             Control& control) const;
+
+  index_t n_features_;
+  ClassColumns columns_;
+  std::vector<double> rho_;
+  MachineSums sums_;
+  std::variant<std::monostate, CrossKernel<double>, CrossKernel<float>> kernel_;
 };
 
 // What a model predicts for a sample with these decision values; `votes` has an element for every

@@ -5,7 +5,6 @@
 #include "maxmargin/model/decision/row_workspace.hpp"
 #include "maxmargin/model/kernel_model.hpp"
 
-#include <memory>
 #include <span>
 #include <vector>
 

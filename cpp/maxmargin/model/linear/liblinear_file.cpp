@@ -70,15 +70,7 @@ LiblinearFile read_liblinear(std::string_view text) {
     if (line.empty()) continue;
     if (n_rows++ == file.n_weights()) fail_at_line(lines.number(), "more weights than features");
     if (!lines.is_ended()) fail_at_line(lines.number(), "the text ends within a line");
-    for (index_t k = 0; k < file.n_functions(); ++k) {
-      double weight = 0.0;
-      const std::string_view token = first_token(line);
-      if (!take_real(line, weight) || !at_token_end(line))
-        fail_at_line(lines.number(),
-                     "expected " + std::to_string(file.n_functions()) + " finite weights", token);
-      file.w.push_back(weight);
-      skip_blanks(line);
-    }
+    take_reals(lines, line, file.n_functions(), "weights", file.w);
     if (!line.empty()) fail_at_line(lines.number(), "more weights than functions", line);
   }
   if (n_rows < file.n_weights())

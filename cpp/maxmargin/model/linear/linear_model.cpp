@@ -6,8 +6,6 @@
 #include "maxmargin/data/sample_rows.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <span>
 
 namespace maxmargin {
 namespace {
