@@ -20,7 +20,7 @@ TEST_CASE("the solution of a C-SVC is feasible, and optimal to the tolerance") {
   for (index_t i = 0; i < n; ++i) all.push_back(i);
   const auto samples = pack_samples<double>(plan, {all}, 1, control);
   const index_t segments[] = {0};
-  KernelMatrix<double> matrix(samples->rows(segments, 1), std::size_t{1} << 20, 1, control);
+  KernelMatrix<double> matrix(samples(segments, 1), std::size_t{1} << 20, 1, control);
 
   dual::DualProblem problem;
   for (const double y : clouds.y) {

@@ -2,7 +2,6 @@
 
 #include "maxmargin/base/parallel.hpp"
 
-#include <algorithm>
 #include <bit>
 #include <chrono>
 #include <cstdint>

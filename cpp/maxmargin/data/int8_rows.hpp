@@ -5,7 +5,6 @@
 #include "maxmargin/data/sample_rows.hpp"
 #include "maxmargin/simd/dispatch.hpp"
 
-#include <limits>
 #include <span>
 
 namespace maxmargin {

@@ -3,7 +3,6 @@
 #include "maxmargin/base/parallel.hpp"
 #include "maxmargin/simd/dispatch.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <functional>

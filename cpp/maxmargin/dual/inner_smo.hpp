@@ -5,7 +5,6 @@
 #include "maxmargin/dual/dual_problem.hpp"
 #include "maxmargin/simd/kernel_table.hpp"
 
-#include <span>
 #include <vector>
 
 namespace maxmargin::dual {

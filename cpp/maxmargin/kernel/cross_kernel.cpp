@@ -7,7 +7,6 @@
 #include "maxmargin/kernel/kernel_function.hpp"
 #include "maxmargin/simd/dispatch.hpp"
 
-#include <algorithm>
 #include <numeric>
 
 namespace maxmargin {

@@ -60,7 +60,7 @@ std::vector<double> ExactSums::evaluate(std::span<const index_t> targets,
       const auto packed = pack_samples<double>(plan_, {samples(some_targets), samples(some_rows)},
                                                threads_, control_);
       const index_t both[] = {0, 1};
-      KernelMatrix<double> kernel(packed->rows(both, threads_), 0, threads_, control_);
+      KernelMatrix<double> kernel(packed(both, threads_), 0, threads_, control_);
       std::vector<index_t> numbers(some_rows.size());
       std::iota(numbers.begin(), numbers.end(), n_targets);
       kernel.add_rows_to(n_targets, numbers, std::span(coef).subspan(r, some_rows.size()),
@@ -146,7 +146,7 @@ double ExactSums::value_scale(std::span<const double> coef) {
   if (type == KernelType::rbf || type == KernelType::laplacian) return 1.0;
   const auto packed = pack_samples<double>(plan_, {samples(some)}, 1, control_);
   const index_t all[] = {0};
-  const auto kernel = packed->rows(all, 1);
+  const auto kernel = packed(all, 1);
   const index_t n = std::ssize(some), stride = kernel->size();
   std::vector<double> values(static_cast<std::size_t>(n * stride));
   kernel->gather(identity_order(n));

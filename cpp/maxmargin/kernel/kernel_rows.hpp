@@ -8,7 +8,6 @@
 #include <memory>
 #include <span>
 #include <stdexcept>
-#include <vector>
 
 namespace maxmargin {
 

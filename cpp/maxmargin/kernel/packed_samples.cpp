@@ -42,91 +42,61 @@ SampleFactors<T> factors_of(const PackingPlan& plan, std::span<const index_t> ro
   return SampleFactors<T>(plan.kernel.factors, n_factors(plan.kernel), n_rows(plan.X), rows);
 }
 
-template <Real T> class PackedDenseSamples final : public PackedSamples<T> {
- public:
-  PackedDenseSamples(const PackingPlan& plan, const SegmentOrder& order, int threads,
-                     Control& control)
-      : begin_(order.begin), epilogue_(plan.packing.epilogue<T>(plan.kernel)),
-        packed_(plan.X, order.rows, plan.packing.scaling, epilogue_.of_exponentials,
-                simd::real_table<T>(), threads, &control),
-        factors_(factors_of<T>(plan, order.rows)) {}
-
-  std::unique_ptr<KernelRows<T>> rows(std::span<const index_t> segments, int) const override {
+template <Real T>
+SegmentRows<T> dense_samples(const PackingPlan& plan, SegmentOrder order, int threads,
+                             Control& control) {
+  const auto epilogue = plan.packing.epilogue<T>(plan.kernel);
+  const auto packed = std::make_shared<PackedDense<T>>(plan.X, order.rows, plan.packing.scaling,
+                                                       epilogue.of_exponentials,
+                                                       simd::real_table<T>(), threads, &control);
+  return [=, factors = factors_of<T>(plan, order.rows), begin = std::move(order.begin)](
+             std::span<const index_t> segments, int) -> std::unique_ptr<KernelRows<T>> {
     std::vector<const T*> panels;
     for (const index_t s : segments)
-      for (index_t p = begin_[s] / kLane<T>; p < begin_[s + 1] / kLane<T>; ++p)
-        panels.push_back(packed_.panel(p));
-    return std::make_unique<DenseKernelRows<T>>(std::move(panels), packed_.depth(), epilogue_,
-                                                factors_.selected(places_of(segments, begin_)));
-  }
+      for (index_t p = begin[s] / kLane<T>; p < begin[s + 1] / kLane<T>; ++p)
+        panels.push_back(packed->panel(p));
+    return std::make_unique<DenseKernelRows<T>>(std::move(panels), packed->depth(), epilogue,
+                                                factors.selected(places_of(segments, begin)));
+  };
+}
 
- private:
-  std::vector<index_t> begin_;
-  simd::Epilogue<T> epilogue_;
-  PackedDense<T> packed_;
-  SampleFactors<T> factors_;
-};
+template <Real T>
+SegmentRows<T> sparse_samples(const PackingPlan& plan, SegmentOrder order, int threads,
+                              Control& control) {
+  const auto epilogue = plan.packing.epilogue<T>(plan.kernel);
+  const auto packed =
+      std::make_shared<PackedCsr<T>>(plan.X, order.rows, plan.packing.scaling, epilogue.pairing,
+                                     plan.packing.order, simd::real_table<T>(), threads, control);
+  return [=, factors = factors_of<T>(plan, order.rows), begin = std::move(order.begin)](
+             std::span<const index_t> segments, int n) -> std::unique_ptr<KernelRows<T>> {
+    std::vector<index_t> columns = places_of(segments, begin);
+    SampleFactors<T> selected = factors.selected(columns);
+    return std::make_unique<SparseKernelRows<T>>(*packed, std::move(columns), n, epilogue,
+                                                 std::move(selected));
+  };
+}
 
-template <Real T> class PackedSparseSamples final : public PackedSamples<T> {
- public:
-  PackedSparseSamples(const PackingPlan& plan, const SegmentOrder& order, int threads,
-                      Control& control)
-      : begin_(order.begin), epilogue_(plan.packing.epilogue<T>(plan.kernel)),
-        packed_(plan.X, order.rows, plan.packing.scaling, epilogue_.pairing, plan.packing.order,
-                simd::real_table<T>(), threads, control),
-        factors_(factors_of<T>(plan, order.rows)) {}
-
-  std::unique_ptr<KernelRows<T>> rows(std::span<const index_t> segments,
-                                      int threads) const override {
-    std::vector<index_t> columns = places_of(segments, begin_);
-    SampleFactors<T> factors = factors_.selected(columns);
-    return std::make_unique<SparseKernelRows<T>>(packed_, std::move(columns), threads, epilogue_,
-                                                 std::move(factors));
-  }
-
- private:
-  std::vector<index_t> begin_;
-  simd::Epilogue<T> epilogue_;
-  PackedCsr<T> packed_;
-  SampleFactors<T> factors_;
-};
-
-template <Real T> class PackedSetSamples final : public PackedSamples<T> {
- public:
-  PackedSetSamples(const PackingPlan& plan, const SegmentOrder& order, int threads,
-                   Control& control)
-      : begin_(order.begin), sets_(plan.X, order.rows, threads, control),
-        powers_(plan.rate_of_difference) {}
-
-  std::unique_ptr<KernelRows<T>> rows(std::span<const index_t> segments,
-                                      int threads) const override {
-    return std::make_unique<SetKernelRows<T>>(sets_, places_of(segments, begin_), threads, powers_);
-  }
-
- private:
-  std::vector<index_t> begin_;
-  FeatureSets sets_;
-  PowersOfDifference<T> powers_;
-};
+template <Real T>
+SegmentRows<T> set_samples(const PackingPlan& plan, SegmentOrder order, int threads,
+                           Control& control) {
+  const auto sets = std::make_shared<FeatureSets>(plan.X, order.rows, threads, control);
+  const auto powers = std::make_shared<PowersOfDifference<T>>(plan.rate_of_difference);
+  return [=, begin = std::move(order.begin)](std::span<const index_t> segments,
+                                             int n) -> std::unique_ptr<KernelRows<T>> {
+    return std::make_unique<SetKernelRows<T>>(*sets, places_of(segments, begin), n, *powers);
+  };
+}
 
 // The segments' columns of a kernel matrix; nothing is packed.
-template <Real T> class PrecomputedSamples final : public PackedSamples<T> {
- public:
-  PrecomputedSamples(const PackingPlan& plan, SegmentOrder order)
-      : matrix_(plan.X), order_(std::move(order)) {}
-
-  std::unique_ptr<KernelRows<T>> rows(std::span<const index_t> segments, int) const override {
+template <Real T> SegmentRows<T> given_samples(const PackingPlan& plan, SegmentOrder order) {
+  return [&matrix = plan.X, order = std::move(order)](std::span<const index_t> segments,
+                                                      int) -> std::unique_ptr<KernelRows<T>> {
     std::vector<index_t> sample_of;
-    for (const index_t s : segments)
-      sample_of.insert(sample_of.end(), order_.rows.begin() + order_.begin[s],
-                       order_.rows.begin() + order_.begin[s + 1]);
-    return std::make_unique<PrecomputedKernelRows<T>>(matrix_, std::move(sample_of));
-  }
-
- private:
-  const MatrixView& matrix_;
-  SegmentOrder order_;
-};
+    for (const index_t place : places_of(segments, order.begin))
+      sample_of.push_back(order.rows[place]);
+    return std::make_unique<PrecomputedKernelRows<T>>(matrix, std::move(sample_of));
+  };
+}
 
 } // namespace
 
@@ -215,21 +185,20 @@ double PackingPlan::square_of_centre() const {
 }
 
 template <Real T>
-std::unique_ptr<PackedSamples<T>> pack_samples(const PackingPlan& plan,
-                                               const std::vector<std::vector<index_t>>& segments,
-                                               int threads, Control& control) {
+SegmentRows<T> pack_samples(const PackingPlan& plan,
+                            const std::vector<std::vector<index_t>>& segments, int threads,
+                            Control& control) {
   SegmentOrder order(segments);
-  if (plan.is_precomputed()) return std::make_unique<PrecomputedSamples<T>>(plan, std::move(order));
+  if (plan.is_precomputed()) return given_samples<T>(plan, std::move(order));
   if (plan.rate_of_difference > 0.0)
-    return std::make_unique<PackedSetSamples<T>>(plan, order, threads, control);
-  if (plan.packing.is_sparse)
-    return std::make_unique<PackedSparseSamples<T>>(plan, order, threads, control);
-  return std::make_unique<PackedDenseSamples<T>>(plan, order, threads, control);
+    return set_samples<T>(plan, std::move(order), threads, control);
+  if (plan.packing.is_sparse) return sparse_samples<T>(plan, std::move(order), threads, control);
+  return dense_samples<T>(plan, std::move(order), threads, control);
 }
 
-template std::unique_ptr<PackedSamples<float>>
-pack_samples(const PackingPlan&, const std::vector<std::vector<index_t>>&, int, Control&);
-template std::unique_ptr<PackedSamples<double>>
-pack_samples(const PackingPlan&, const std::vector<std::vector<index_t>>&, int, Control&);
+template SegmentRows<float> pack_samples(const PackingPlan&,
+                                         const std::vector<std::vector<index_t>>&, int, Control&);
+template SegmentRows<double> pack_samples(const PackingPlan&,
+                                          const std::vector<std::vector<index_t>>&, int, Control&);
 
 } // namespace maxmargin

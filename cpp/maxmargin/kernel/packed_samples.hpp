@@ -7,6 +7,7 @@
 #include "maxmargin/kernel/kernel_rows.hpp"
 #include "maxmargin/kernel/packing.hpp"
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -53,21 +54,17 @@ struct PackingPlan {
   double rate_of_difference = 0.0;
 };
 
-// Samples packed once, for any number of KernelRows over subsets of them. Rows are packed in
-// segments (the classes of a classifier); every segment begins on a line and fills kSegmentLane.
-template <Real T> class PackedSamples {
- public:
-  virtual ~PackedSamples() = default;
-
-  // The columns of the given segments, one after the other, each with its padding. The samples must
-  // outlive the result.
-  virtual std::unique_ptr<KernelRows<T>> rows(std::span<const index_t> segments,
-                                              int threads) const = 0;
-};
-
+// The columns of some segments, one after the other, each with its padding: KernelRows of samples
+// that are packed once for any number of them, and must outlive them. The number is that of threads.
 template <Real T>
-std::unique_ptr<PackedSamples<T>> pack_samples(const PackingPlan& plan,
-                                               const std::vector<std::vector<index_t>>& segments,
-                                               int threads, Control& control);
+using SegmentRows =
+    std::function<std::unique_ptr<KernelRows<T>>(std::span<const index_t> segments, int threads)>;
+
+// Rows are packed in segments (the classes of a classifier); every segment begins on a line and
+// fills kSegmentLane.
+template <Real T>
+SegmentRows<T> pack_samples(const PackingPlan& plan,
+                            const std::vector<std::vector<index_t>>& segments, int threads,
+                            Control& control);
 
 } // namespace maxmargin

@@ -11,8 +11,8 @@ constexpr index_t kFirstChunkBytes = 512 * 1024;
 constexpr index_t kLargestChunkBytes = 16 * 1024 * 1024;
 
 } // namespace
-template <Real T>
 
+template <Real T>
 RowCache<T>::RowCache(index_t n_keys, index_t row_length, std::size_t budget_bytes)
     : row_length_(row_length), chunk_bytes_(kFirstChunkBytes),
       slot_of_(static_cast<std::size_t>(n_keys), kNone) {
@@ -36,10 +36,7 @@ template <Real T> T* RowCache<T>::find(index_t key) {
 
 template <Real T> T* RowCache<T>::insert(index_t key) {
   index_t slot = kNone;
-  if (!free_.empty()) {
-    slot = free_.back();
-    free_.pop_back();
-  } else if (static_cast<index_t>(slots_.size()) < capacity_) {
+  if (static_cast<index_t>(slots_.size()) < capacity_) {
     slot = static_cast<index_t>(slots_.size());
     slots_.push_back({new_row()});
   } else {
@@ -64,22 +61,6 @@ template <Real T> T* RowCache<T>::new_row() {
     chunk_end_ = n + rows;
   }
   return chunks_.back().data() + (n - chunk_begin_) * row_length_;
-}
-
-template <Real T> void RowCache<T>::clear() {
-  while (newest_ != kNone) {
-    const index_t slot = newest_;
-    unlink(slot);
-    slot_of_[slots_[slot].key] = kNone;
-    free_.push_back(slot);
-  }
-}
-
-template <Real T> std::vector<index_t> RowCache<T>::keys() const {
-  std::vector<index_t> found;
-  for (index_t slot = oldest_; slot != kNone; slot = slots_[slot].newer)
-    found.push_back(slots_[slot].key);
-  return found;
 }
 
 template <Real T> void RowCache<T>::unlink(index_t slot) {

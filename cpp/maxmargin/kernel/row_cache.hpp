@@ -3,7 +3,6 @@
 #include "maxmargin/base/aligned_buffer.hpp"
 
 #include <cstddef>
-#include <span>
 #include <vector>
 
 namespace maxmargin {
@@ -28,14 +27,9 @@ template <Real T> class RowCache {
   // least recently used row gives way when there is no room.
   T* insert(index_t key);
 
-  void clear();
-
   index_t capacity() const { return capacity_; } // rows
-  index_t size() const { return static_cast<index_t>(slots_.size() - free_.size()); }
   std::size_t hits() const { return hits_; }
   std::size_t misses() const { return misses_; }
-  // From the least to the most recently used.
-  std::vector<index_t> keys() const;
 
  private:
   static constexpr index_t kNone = -1;
@@ -56,7 +50,6 @@ template <Real T> class RowCache {
   std::vector<AlignedBuffer<T>> chunks_;
   index_t chunk_begin_ = 0, chunk_end_ = 0; // slots of the last one
   std::vector<Slot> slots_;
-  std::vector<index_t> free_;
   index_t oldest_ = kNone, newest_ = kNone;
   std::size_t hits_ = 0, misses_ = 0;
 };

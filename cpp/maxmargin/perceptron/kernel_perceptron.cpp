@@ -27,7 +27,7 @@ class KernelPasses {
       : n_(static_cast<index_t>(rule.codes.size())), rule_(rule), options_(options),
         control_(control),
         samples_(pack_samples<double>(plan, {identity_order(n_)}, options.threads, control)),
-        kernel_(samples_->rows(kSegments, options.threads), options.cache_bytes, options.threads,
+        kernel_(samples_(kSegments, options.threads), options.cache_bytes, options.threads,
                 control),
         alpha_(static_cast<std::size_t>(rule.n_problems() * n_), 0),
         beta_(static_cast<std::size_t>(rule.n_outputs() * n_), 0.0),
@@ -152,7 +152,7 @@ class KernelPasses {
   const MistakeRule& rule_;
   const KernelPerceptronOptions& options_;
   Control& control_;
-  std::unique_ptr<PackedSamples<double>> samples_;
+  SegmentRows<double> samples_;
   KernelMatrix<double> kernel_;
   const simd::RealTable<double>& table_ = simd::active_table().f64;
   std::vector<std::int64_t> alpha_; // by problem and example

@@ -3,7 +3,6 @@
 #include "maxmargin/base/error.hpp"
 #include "maxmargin/base/types.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <span>
 #include <vector>

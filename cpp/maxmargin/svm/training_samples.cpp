@@ -39,7 +39,7 @@ std::unique_ptr<KernelRows<T>> TrainingSamples::rows(std::span<const index_t> se
   Packed<T>& p = packed<T>();
   std::call_once(p.once,
                  [&] { p.samples = pack_samples<T>(plan_, segments_, threads_, control_); });
-  return p.samples->rows(segments, threads);
+  return p.samples(segments, threads);
 }
 
 template <Real T> const T* TrainingSamples::diagonal_block(index_t s) const {
@@ -155,7 +155,7 @@ template <Real T>
 std::vector<T> TrainingSamples::kernel_of(const std::vector<index_t>& samples) const {
   const auto packed = pack_samples<T>(plan_, {samples}, 1, control_);
   const index_t segments[] = {0};
-  const auto rows = packed->rows(segments, 1);
+  const auto rows = packed(segments, 1);
   std::vector<T> values(samples.size() * static_cast<std::size_t>(rows->size()));
   rows->gather(identity_order(static_cast<index_t>(samples.size())));
   rows->square(values.data(), rows->size(), 1, control_);

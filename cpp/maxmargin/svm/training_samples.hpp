@@ -65,7 +65,7 @@ class TrainingSamples {
   template <Real T> struct Packed {
     explicit Packed(std::size_t n_segments) : diagonals(n_segments) {}
     std::once_flag once;
-    std::unique_ptr<PackedSamples<T>> samples;
+    SegmentRows<T> samples;
     std::vector<Diagonal<T>> diagonals; // by segment
   };
   template <Real T> Packed<T>& packed() const;

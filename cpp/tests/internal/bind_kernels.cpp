@@ -144,7 +144,7 @@ template <Real T> py::array kernel_square(const MatrixView& X, const KernelParam
   const PackingPlan plan(X, kernel, false, 1, control);
   const auto samples = pack_samples<T>(plan, {rows}, 2, control);
   const index_t segments[] = {0};
-  KernelMatrix<T> matrix(samples->rows(segments, 2), 0, 2, control);
+  KernelMatrix<T> matrix(samples(segments, 2), 0, 2, control);
   const index_t width = row_stride<T>(n_rows(X));
   std::vector<T> values(rows.size() * static_cast<std::size_t>(width));
   matrix.square(rows, values.data(), width);
@@ -353,10 +353,9 @@ void bind_kernels(py::module_& internal) {
            })
       .def("insert",
            [](RowCache<double>& cache, index_t key, double value) { cache.insert(key)[0] = value; })
-      .def("clear", &RowCache<double>::clear)
-      .def("keys", &RowCache<double>::keys)
+      .def("peek",
+           [](const RowCache<double>& cache, index_t key) { return cache.peek(key) != nullptr; })
       .def_property_readonly("capacity", &RowCache<double>::capacity)
-      .def_property_readonly("size", &RowCache<double>::size)
       .def_property_readonly("hits", &RowCache<double>::hits)
       .def_property_readonly("misses", &RowCache<double>::misses);
 }

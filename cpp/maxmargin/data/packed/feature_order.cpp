@@ -3,7 +3,6 @@
 #include "maxmargin/base/error.hpp"
 #include "maxmargin/data/scaling.hpp"
 
-#include <algorithm>
 #include <limits>
 #include <numeric>
 #include <utility>

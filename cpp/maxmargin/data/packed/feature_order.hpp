@@ -38,7 +38,6 @@ class FeatureOrder {
     if (found == wide_.end() || *found != feature) return -1;
     return static_cast<std::int32_t>(found - wide_.begin());
   }
-  bool keeps_order() const { return keeps_order_; }
   std::int32_t n_features() const { return n_features_; }
   std::int32_t n_head() const { return n_head_; }
 

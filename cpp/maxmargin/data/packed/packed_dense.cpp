@@ -4,7 +4,6 @@
 #include "maxmargin/simd/dispatch.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 namespace maxmargin {
 namespace {
