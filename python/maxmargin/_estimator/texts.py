@@ -50,6 +50,9 @@ cache_size : float
     solver holds the values of one block of variables with each other: as many as 1,024 rows have,
     and at most those of 8,192 variables.
 """
+_CLASS_WEIGHT = """class_weight : dict, 'balanced' or None
+    Factors of C_i by class; 'balanced' is n_samples / (n_classes * count of the class), by the sums
+    of `sample_weight`."""
 _SOLVER = """
 verbose : bool or int
     Whether to show progress on stderr.
@@ -68,9 +71,10 @@ tol : float
     measures: docs/guide.md, "One name, several meanings").
 callback : callable or None
     Called about every 50 ms with a dict of n_iter, kkt_violation, dual_objective (summed up step by
-    step), n_free, n_bounded and seconds, and once at the end with the values of `certificate_`. If
-    it returns True before the end, `fit` raises `maxmargin.Cancelled`, discards what has been
-    reached and leaves the estimator as it was; `time_limit` is the stop that keeps it.
+    step), n_free, n_bounded and seconds, of the machine that is being trained; and once at the end,
+    with those of all machines together, as in `certificate_`. If it returns True before the end,
+    `fit` raises `maxmargin.Cancelled`, discards what has been reached and leaves the estimator as
+    it was; `time_limit` is the stop that keeps it.
 support_ : ndarray of int64, shape (n_SV,)
     Rows of `X` that are support vectors, ascending.
 support_vectors_ : ndarray or CSR matrix of shape (n_SV, n_features)
@@ -93,9 +97,7 @@ shape_fit_ : tuple of int
 PAIRWISE = f"""{KERNEL_MACHINE}{CLASSIFIER}
 max_iter : int
     Cap on the iterations of every machine; -1 is a generous one of the solver's own.
-class_weight : dict, 'balanced' or None
-    Factors of C_i by class; 'balanced' is n_samples / (n_classes * count of the class), by the sums
-    of `sample_weight`.
+{_CLASS_WEIGHT}
 decision_function_shape : {{'ovr', 'ovo'}}
     With more than two classes: 'ovo' gives the value of every machine, (i, j) positive for class i;
     'ovr' gives every class its votes, a whole number, plus its confidence squeezed into
@@ -113,12 +115,6 @@ time_limit : float or None
     Seconds after which the solver stops; `fit` warns and keeps what has been reached. With
     `probability` they are those of all six fits: each may take an equal share of what is left, so
     that the last, which is the model, has all that the folds did not need.
-callback : callable or None
-    Called about every 50 ms with a dict of n_iter, kkt_violation, dual_objective (summed up step by
-    step), n_free, n_bounded and seconds, of the machine that is being trained; and once at the end,
-    with those of all machines together, as in `certificate_`. If it returns True before the end,
-    `fit` raises `maxmargin.Cancelled`, discards what has been reached and leaves the estimator as
-    it was; `time_limit` is the stop that keeps it.
 support_ : ndarray of int64, shape (n_SV,)
     Rows of `X` that are support vectors, grouped by class.
 n_support_ : ndarray of int64, shape (n_classes,)
@@ -192,9 +188,7 @@ multi_class : {{'ovr', 'crammer_singer'}}
 intercept_scaling : float
     The constant feature s whose weight is b, > 0: the objective has the term 1/2 (b / s)^2.
     ``numpy.inf`` leaves b without a penalty (only with 'ovr').
-class_weight : dict, 'balanced' or None
-    Factors of C_i by class; 'balanced' is n_samples / (n_classes * count of the class), by the sums
-    of `sample_weight`. With more than two classes and 'ovr', the factor of a class holds in its own
+{_CLASS_WEIGHT} With more than two classes and 'ovr', the factor of a class holds in its own
     problem, where the rest has 1 (LIBLINEAR's rule).
 max_iter : int
     Cap on the iterations of every machine: passes of coordinate descent, steps of a second-order
