@@ -19,7 +19,7 @@ from maxmargin._estimator.texts import (
 )
 from maxmargin._input import Callback, Gamma
 from maxmargin.kernels._parameter import Kernel
-from maxmargin.svm._machine import KernelMachine, model_of, of_training
+from maxmargin.svm._machine import KernelMachine, of_training
 
 __all__ = ["SVR", "NuSVR"]
 
@@ -64,11 +64,6 @@ class RegressionMachine(KernelMachine, Regressor):
         )
         self._commit(X, matrix, training, core, certificate)
         return self
-
-    @property
-    def _noise_scale(self) -> float | None:
-        """The scale of the Laplace distribution of the errors, which LIBSVM's -b 1 saves."""
-        return model_of(self).core.noise_scale
 
     def _check_tube(self) -> tuple[float, float | None]:
         """Return epsilon, and nu if it takes the place of epsilon."""

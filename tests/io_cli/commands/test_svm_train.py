@@ -15,6 +15,7 @@ from maxmargin import io
 from maxmargin.cli import main
 from maxmargin.cli._cross_validation import folds_of, glibc_rand
 from maxmargin.svm import SVC
+from maxmargin.svm._machine import model_of
 from oracles.libsvm_commands import (
     check_refusal,
     libsvm_values,
@@ -254,7 +255,7 @@ def test_the_errors_of_a_regression(folder, capfd, flags):
     trained = svmutil.svm_train(y, X, f"-q -b 1 -e 1e-6 {flags}")
     scale = trained.get_svr_probability()
     assert float(printed.rpartition("sigma= ")[2]) == pytest.approx(scale, rel=1e-4)
-    assert io.load_model("ours")._noise_scale == pytest.approx(scale, rel=1e-4)
+    assert model_of(io.load_model("ours")).core.noise_scale == pytest.approx(scale, rel=1e-4)
     ours("svm-predict", "-b", 1, "line.t", "ours", "out")
     assert printed in capfd.readouterr().out.splitlines()
 

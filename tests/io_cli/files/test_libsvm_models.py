@@ -19,6 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from maxmargin import SVC, SVR, NotFittedError, NuSVC, NuSVR, OneClassSVM, _core, kernels
 from maxmargin._input.files import replacing
 from maxmargin.io import load_model, save_model
+from maxmargin.svm._machine import model_of
 from oracles.libsvm_models import (
     KERNELS,
     decision_values,
@@ -286,16 +287,16 @@ def test_the_scale_of_a_regressions_errors_goes_both_ways(tmp_path, name):
     trained = svmutil.svm_train(list(X[:, 0]), sparse_samples(X), f"-q -s {number} -b 1")
     svmutil.svm_save_model(str(tmp_path / "theirs"), trained)
     ours = load_model(tmp_path / "theirs", n_features=3)
-    assert ours._noise_scale == trained.get_svr_probability() > 0
+    assert model_of(ours).core.noise_scale == trained.get_svr_probability() > 0
     save_model(ours, tmp_path / "ours")
     again = svmutil.svm_load_model(str(tmp_path / "ours"))
-    assert again.get_svr_probability() == ours._noise_scale
+    assert again.get_svr_probability() == model_of(ours).core.noise_scale
     fresh = make().fit(X, X[:, 0])
     save_model(fresh, tmp_path / "m")
     assert b"probA" not in (tmp_path / "m").read_bytes()
-    assert load_model(tmp_path / "m")._noise_scale is None
+    assert model_of(load_model(tmp_path / "m")).core.noise_scale is None
     ours.fit(X, X[:, 0])
-    assert ours._noise_scale is None
+    assert model_of(ours).core.noise_scale is None
     bad = (tmp_path / "ours").read_bytes().replace(b"probA ", b"probA -")
     with pytest.raises(ValueError, match=r"line \d+: probA must be >= 0"):
         load_model(bad)
