@@ -13,10 +13,7 @@ import numpy as np
 import sklearn.linear_model
 import sklearn.svm
 from scipy.sparse import csr_matrix
-from sklearn.utils._param_validation import (
-    InvalidParameterError,
-    validate_parameter_constraints,
-)
+from sklearn.utils._param_validation import InvalidParameterError, validate_parameter_constraints
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin import _core, _input

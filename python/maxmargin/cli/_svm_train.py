@@ -116,12 +116,7 @@ def _report_single(problem: Problem, model: KernelMachine) -> list[str]:
 
 
 def _solution(
-    n_iter: int,
-    known: str,
-    objective: float,
-    rho: float,
-    beta: np.ndarray,
-    upper: np.ndarray,
+    n_iter: int, known: str, objective: float, rho: float, beta: np.ndarray, upper: np.ndarray
 ) -> list[str]:
     size = np.abs(beta)
     n_bounded = int((size >= upper * (1.0 - _ROUNDING)).sum())

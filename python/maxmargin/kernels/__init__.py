@@ -16,12 +16,7 @@ proposition 3.22).
 """
 
 from maxmargin.kernels._base import Constant, Kernel
-from maxmargin.kernels._features import (
-    ChiSquared,
-    HistogramIntersection,
-    Laplacian,
-    feature_map,
-)
+from maxmargin.kernels._features import ChiSquared, HistogramIntersection, Laplacian, feature_map
 from maxmargin.kernels._products import RBF, Linear, Polynomial, PowerSum, Sigmoid
 
 __all__ = [

@@ -14,13 +14,7 @@ from maxmargin._estimator.wording import shown
 from maxmargin._input.sparse import CsrMatrix, Matrix
 from maxmargin.kernels._base import Kernel
 from maxmargin.kernels._parameter import KernelParams, row_sums
-from maxmargin.kernels._products import (
-    CoreKernel,
-    ExponentialKernel,
-    Linear,
-    Polynomial,
-    PowerSum,
-)
+from maxmargin.kernels._products import CoreKernel, ExponentialKernel, Linear, Polynomial, PowerSum
 
 _BLOCK_ELEMENTS = 1 << 20
 _MOST_FEATURES = 1_000_000

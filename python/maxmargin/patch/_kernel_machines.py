@@ -89,7 +89,7 @@ _packed: dict[int, tuple[TrainedMachine, tuple[Any, ...], list[NDArray[Any]], An
 _NUMBERS = ("svm_type", "kernel", "degree", "gamma", "coef0")
 # Of scikit-learn's attributes, the arguments that they are given as.
 _NAMES = {"sv_coef": "_dual_coef_", "intercept": "_intercept_", "n_support": "_n_support"} | {
-    **{"probA": "_probA", "probB": "_probB", "support": "support_"},
+    **{"probA": "_probA", "probB": "_probB", "support": "support_"}
 }
 _ARRAYS = (*_NAMES, "sv_data", "sv_indices", "sv_indptr", "vectors")
 

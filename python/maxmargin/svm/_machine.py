@@ -125,8 +125,7 @@ class KernelMachine(BaseEstimator):
             # The core is to be given kernel values with the support vectors, in their order.
             numbers = np.arange(1.0, len(core.support) + 1.0)[:, np.newaxis]
             model = dataclasses.replace(
-                model.changed(support_vectors=numbers),
-                vectors=take_rows(matrix, core.support),
+                model.changed(support_vectors=numbers), vectors=take_rows(matrix, core.support)
             )
         commit(self, model)
         if not certificate.converged:
