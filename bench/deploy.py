@@ -144,6 +144,33 @@ def onnx(model, *_):
     return lambda rows: session.run(["output_label"], {name: rows.astype(np.float32)})[0]
 
 
+def pmml(model, folder, *_):
+    """Java's evaluator, from Python: of one row by a dict, of more by a data frame."""
+    sklearn2pmml = importlib.import_module("sklearn2pmml")
+    jpmml = importlib.import_module("jpmml_evaluator")
+    pandas = importlib.import_module("pandas")
+    path = str(folder / "model.pmml")
+    pipeline = sklearn2pmml.make_pmml_pipeline(model.as_sklearn())
+    try:
+        sklearn2pmml.sklearn2pmml(pipeline, path)
+    except RuntimeError as error:
+        raise NotMeasuredError("sklearn2pmml failed, see above") from error
+    evaluator = jpmml.make_evaluator(path).verify()
+    names = [field.getName() for field in evaluator.getInputFields()]
+    given = {}  # built before the clock runs
+
+    def predict(rows):
+        key = rows.ctypes.data, len(rows)
+        if key not in given:
+            frame = pandas.DataFrame(rows, columns=names)
+            given[key] = frame if len(rows) > 1 else frame.iloc[0].to_dict()
+        if len(rows) == 1:
+            return [evaluator.evaluate(given[key])["y"]]
+        return evaluator.evaluateAll(given[key])["y"]
+
+    return predict
+
+
 def m2cgen_c(model, folder, *_):
     m2cgen = importlib.import_module("m2cgen")
     compiler = shutil.which("cc")
@@ -190,6 +217,7 @@ WAYS = {
     "scikit_learn": scikit_learn,
     "skops": skops,
     "onnx": onnx,
+    "pmml": pmml,
     "m2cgen_c": m2cgen_c,
 }
 
