@@ -13,13 +13,10 @@
 namespace maxmargin::bindings {
 namespace {
 
-// Elements after which Ctrl-C is looked for; a hook takes as long to make as many are read.
-constexpr index_t kPolled = index_t{1} << 22;
-
 // Calls part(begin, end) for parts of [0, n), in which there are so many elements.
 template <class Part> void in_parts(index_t n, index_t n_elements, const Part& part) {
-  const index_t n_parts = n_elements / kPolled + 1;
-  Control control(n_parts > 1 ? python_hook(py::none()) : Control::Hook());
+  const index_t n_parts = n_elements / static_cast<index_t>(kPolled) + 1;
+  Control control(interrupt_hook(static_cast<double>(n_elements)));
   const WithoutGil nogil;
   parallel_ranges(n, n / n_parts + 1, 1, control,
                   [&](index_t begin, index_t end, int) { part(begin, end); });

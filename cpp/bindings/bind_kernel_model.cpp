@@ -44,21 +44,28 @@ std::unique_ptr<KernelModel> make_model(
   return std::make_unique<KernelModel>(std::move(parts));
 }
 
+// Products that the values of all machines take, at most.
+double n_products(const KernelModelParts& parts, const MatrixView& X) {
+  return 1.0 * n_rows(X) * parts.n_support_vectors() * (n_cols(X) + parts.n_machines());
+}
+
 py::array_t<double> decision_values(const KernelModel& model, const py::object& X, int n_threads,
                                     const std::optional<Array<double>>& factors) {
   const MatrixView view = matrix_view(X);
   const std::span<const double> given = span_of(factors);
   py::array_t<double> values({n_rows(view), model.parts().n_machines()});
   double* const out = values.mutable_data();
-  without_gil(
-      [&](Control& control) { model.decision_values(view, given, out, n_threads, control); });
+  without_gil(n_products(model.parts(), view), [&](Control& control) {
+    model.decision_values(view, given, out, n_threads, control);
+  });
   return values;
 }
 
 py::array_t<double> predict(const KernelModel& model, const py::object& X, int n_threads) {
   const MatrixView view = matrix_view(X);
-  return to_numpy(
-      without_gil([&](Control& control) { return model.predict(view, n_threads, control); }));
+  return to_numpy(without_gil(n_products(model.parts(), view), [&](Control& control) {
+    return model.predict(view, n_threads, control);
+  }));
 }
 
 py::tuple expansion(const KernelModel& model, index_t machine) {

@@ -170,7 +170,8 @@ double rounding_error(const py::object& X, const Array<double>& coef, const Kern
 std::unique_ptr<Decision> make_decision(const py::object& support_vectors,
                                         const Array<double>& dual_coef, const Array<double>& rho,
                                         const KernelParams& kernel) {
-  Control control(python_hook(py::none()));
+  const MatrixView vectors = matrix_view(support_vectors);
+  Control control(interrupt_hook(1.0 * n_rows(vectors) * n_cols(vectors)));
   return std::make_unique<Decision>(matrix_view(support_vectors), span_of(dual_coef), span_of(rho),
                                     kernel, control);
 }
@@ -180,8 +181,11 @@ py::array_t<double> decision_function(const Decision& decision, const py::object
   const MatrixView view = matrix_view(X);
   const std::span<const double> given = span_of(factors);
   std::vector<double> values(static_cast<std::size_t>(n_rows(view) * decision.n_machines()));
-  without_gil(
-      [&](Control& control) { decision.evaluate(view, given, values.data(), n_threads, control); });
+  const double n_products =
+      1.0 * n_rows(view) * decision.n_support_vectors() * (n_cols(view) + decision.n_machines());
+  without_gil(n_products, [&](Control& control) {
+    decision.evaluate(view, given, values.data(), n_threads, control);
+  });
   return to_numpy(std::move(values), {n_rows(view), decision.n_machines()});
 }
 

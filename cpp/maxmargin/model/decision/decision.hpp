@@ -23,6 +23,7 @@ class MAXMARGIN_INSIDE Decision {
   Decision(const MatrixView& support_vectors, std::span<const double> dual_coef,
            std::span<const double> rho, const KernelParams& kernel, Control& control);
 
+  index_t n_support_vectors() const { return columns_.size(); }
   index_t n_machines() const { return static_cast<index_t>(rho_.size()); }
 
   // out[i * n_machines + p] is the value of machine p for row i of X, sum dual_coef K - rho. It
