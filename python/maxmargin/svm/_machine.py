@@ -267,7 +267,7 @@ def model_of(estimator: KernelMachine) -> TrainedMachine:
     Raises NotFittedError if it is not fitted.
     """
     model: TrainedMachine = fitted_model(estimator)
-    if model.has_written_intercept:
-        model = model.with_intercept(model.intercept)
-        commit(estimator, model)
-    return model
+    shown = model.as_shown()
+    if shown is not model and fitted_model(estimator) is model:  # not fitted anew meanwhile
+        commit(estimator, shown)
+    return shown

@@ -99,15 +99,22 @@ class TrainedMachine:
         """-rho in scikit-learn's sign, as it is shown: the caller may write into it."""
         return self._signed(-self.core.rho)
 
-    @property
-    def has_written_intercept(self) -> bool:
-        """Whether a caller did."""
+    def as_shown(self) -> TrainedMachine:
+        """Return the same with what a caller has written into the intercept, itself if nothing.
+
+        It may run in many threads at once. ValueError, once, where that is no intercept.
+        """
         shown = vars(self).get("intercept")
-        return shown is not None and not np.array_equal(shown, self._signed(-self.core.rho))
+        if shown is None or np.array_equal(shown, self._signed(-self.core.rho)):
+            return self
+        try:
+            return self.with_intercept(shown)
+        except ValueError:
+            vars(self).pop("intercept", None)
+            raise
 
     def with_intercept(self, value: Any) -> TrainedMachine:
         """Return the same with another intercept; ValueError where it is not one."""
-        vars(self).pop("intercept", None)
         value = _input.check_part("intercept_", value, self.core.rho.shape)
         return self.changed(rho=-self._signed(value))
 

@@ -41,6 +41,23 @@ from maxmargin import SVC
 SVC().fit([[0.0], [1.0]], [0, 1]).predict([[2.0]])
 assert not sys._is_gil_enabled()
 """
+# To read the exceptions of other threads stops them all where there is no GIL.
+WATCHED = """
+import sys
+import numpy as np
+calls, real = [], sys._current_exceptions
+sys._current_exceptions = lambda: calls.append(0) or real()
+from maxmargin import SVC, KernelPerceptron
+X, y = np.arange(20.0).reshape(10, 2), np.arange(10) % 2
+for model in (SVC(), SVC(kernel="linear"), KernelPerceptron()):
+    model.fit(X, y)
+    calls.clear()
+    model.predict(X)
+    assert not calls, model
+    if model.kernel != "linear":
+        model.predict(np.tile(X, (50_000, 1)))
+        assert calls, model
+"""
 
 
 def at_once(work: Callable[[int], object]) -> list[object]:
@@ -76,6 +93,15 @@ def test_first_predictions_of_one_model(estimator: SVC) -> None:
     assert at_once(lambda _: facts(model)) == [alone] * N_THREADS
 
 
+def test_first_predictions_after_a_write_into_the_intercept() -> None:
+    model = SVC().fit(X, y)
+    alone = model.decision_function(X)
+    for k in range(1, 20):
+        model.intercept_[0] += 1.0
+        for values in at_once(lambda _: model.decision_function(X)):
+            np.testing.assert_allclose(values, alone + k, rtol=0, atol=1e-12)
+
+
 def test_cancelled_fits_next_to_others() -> None:
     z = X[:, 0]
     expected = SVR(C=100.0).fit(X, z).predict(X).tobytes()
@@ -108,3 +134,7 @@ def test_limits_of_threads_files_and_kernels() -> None:
 )
 def test_the_import_leaves_the_gil_off() -> None:
     subprocess.run([sys.executable, "-W", "error", "-c", NEEDS_NO_GIL], check=True)
+
+
+def test_short_predictions_leave_other_threads_alone() -> None:
+    subprocess.run([sys.executable, "-W", "ignore", "-c", WATCHED], check=True)
