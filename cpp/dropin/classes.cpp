@@ -7,11 +7,11 @@
 namespace maxmargin::dropin {
 namespace {
 
-// A label is the integer part of a target.
+// A label is the integer part of a target; NaN, which programs may ask about, has the least.
 int label_of(double target) {
   constexpr double kLeast = std::numeric_limits<int>::min(),
                    kMost = std::numeric_limits<int>::max();
-  return static_cast<int>(std::clamp(target, kLeast, kMost));
+  return static_cast<int>(target > kLeast ? std::min(target, kMost) : kLeast);
 }
 
 } // namespace

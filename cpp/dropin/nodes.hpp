@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <span>
 #include <utility>
 
@@ -32,13 +33,16 @@ template <class Node> const char* fault_in(std::span<Node* const> rows) {
 }
 
 // Column j holds the entries with index j + base. Sparse rows whose indices do not ascend are put in
-// order; of an index that occurs twice the first counts.
+// order.
 struct NodeMatrix {
   CsrSamples<double, std::int64_t> rows;
   int base = 1; // 0 where that index occurs
 };
 
-template <class Node> NodeMatrix matrix_of(std::span<Node* const> rows) {
+// Of an index that a row has several times LIBLINEAR adds up the values, in LIBSVM the first counts.
+enum class Repeated { added, first };
+
+template <Repeated repeated, class Node> NodeMatrix matrix_of(std::span<Node* const> rows) {
   NodeMatrix X;
   std::int64_t n_stored = 0, n_columns = 1;
   for (const Node* row : rows)
@@ -62,7 +66,13 @@ template <class Node> NodeMatrix matrix_of(std::span<Node* const> rows) {
     if (!std::ranges::is_sorted(entries, std::ranges::less_equal{}, first) ||
         std::ranges::adjacent_find(entries, {}, first) != entries.end()) {
       std::ranges::stable_sort(entries, {}, first);
-      entries.erase(std::ranges::unique(entries, {}, first).begin(), entries.end());
+      auto last = entries.begin();
+      for (const auto& entry : entries)
+        if (last == entries.begin() || std::prev(last)->first != entry.first)
+          *last++ = entry;
+        else if (repeated == Repeated::added)
+          std::prev(last)->second += entry.second;
+      entries.erase(last, entries.end());
     }
     for (const auto& [index, value] : entries) {
       indices.push_back(index);

@@ -2,6 +2,7 @@
 #include "dropin/liblinear/library.hpp"
 #include "dropin/nodes.hpp"
 #include "maxmargin/base/error.hpp"
+#include "maxmargin/base/sums.hpp"
 #include "maxmargin/model/linear/liblinear_file.hpp"
 
 namespace maxmargin::dropin {
@@ -53,8 +54,7 @@ const char* fault_of(const problem& problem) {
   if (problem.n < (problem.bias >= 0.0 ? 1 : 0)) return "there are no features";
   if (problem.x == nullptr || problem.y == nullptr) return "the problem has no arrays";
   if (!std::isfinite(problem.bias)) return "the bias is not finite";
-  for (const double target : targets_of(problem))
-    if (!std::isfinite(target)) return "a target is not finite";
+  if (!all_finite(targets_of(problem))) return "a target is not finite";
   const char* const fault = fault_in(samples_of(problem));
   if (fault != nullptr) return fault;
   for (const feature_node* row : samples_of(problem)) {

@@ -2,6 +2,7 @@
 #include "dropin/liblinear/library.hpp"
 #include "dropin/nodes.hpp"
 #include "maxmargin/base/error.hpp"
+#include "maxmargin/base/sums.hpp"
 #include "maxmargin/data/sample_rows.hpp"
 #include "maxmargin/svm/linear/linear_training.hpp"
 #include "maxmargin/svm/single_machine.hpp"
@@ -22,7 +23,9 @@ constexpr double kFullShare = 0.5;
 // intercept's, else a feature like others.
 class Samples {
  public:
-  explicit Samples(const problem& problem) : sparse_(matrix_of(samples_of(problem)).rows) {
+  explicit Samples(const problem& problem)
+      : sparse_(matrix_of<Repeated::added>(samples_of(problem)).rows) {
+    require(all_finite(sparse_.values), "the sum of a sample's values of one index is not finite");
     sparse_.cols = problem.n;
     has_intercept_ = problem.bias > 0.0 && ends_with(problem.bias);
     if (has_intercept_) drop_last_entries();

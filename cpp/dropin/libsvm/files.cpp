@@ -6,7 +6,9 @@
 #include "maxmargin/model/class_order.hpp"
 #include "maxmargin/model/model_io.hpp"
 
+#include <algorithm>
 #include <cstdlib>
+#include <limits>
 
 namespace maxmargin::dropin {
 namespace {
@@ -18,6 +20,7 @@ template <class T> std::vector<T> vector_of(const auto* numbers, index_t n) {
 // What a file holds of a model, from its fields.
 KernelModelParts parts_of(const svm_model& model, index_t& first_index) {
   KernelModelParts parts;
+  require(model.param.svm_type >= C_SVC && model.param.svm_type <= NU_SVR, "unknown svm type");
   parts.type = static_cast<SvmType>(model.param.svm_type);
   parts.kernel = kernel_of(model.param);
   const std::span<svm_node* const> vectors(model.SV, static_cast<std::size_t>(model.l));
@@ -27,7 +30,7 @@ KernelModelParts parts_of(const svm_model& model, index_t& first_index) {
     parts.support_vectors = std::move(numbers);
     first_index = 0;
   } else {
-    NodeMatrix X = matrix_of(vectors);
+    NodeMatrix X = matrix_of<Repeated::first>(vectors);
     first_index = X.base;
     parts.support_vectors = std::move(X.rows);
   }
@@ -92,7 +95,9 @@ KernelModelParts read(const std::string& text) {
     const auto label = text.find(kLabel);
     require(label != std::string::npos, "a file of one class must name it");
     KernelModelParts parts;
-    parts.labels = {std::strtod(text.c_str() + label + kLabel.size(), nullptr)};
+    const long value = std::strtol(text.c_str() + label + kLabel.size(), nullptr, 10);
+    parts.labels = {static_cast<double>(
+        std::clamp<long>(value, std::numeric_limits<int>::min(), std::numeric_limits<int>::max()))};
     parts.n_support = parts.vote_order = {0};
     return parts;
   }

@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 
 namespace maxmargin::dropin {
 namespace {
@@ -125,7 +126,8 @@ svm_model* svm_train(const svm_problem* problem, const svm_parameter* param) {
 void svm_cross_validation(const svm_problem* problem, const svm_parameter* param, int nr_fold,
                           double* target) {
   if (problem == nullptr || target == nullptr || problem->l <= 0) return;
-  std::fill_n(target, problem->l, 0.0);
+  std::fill_n(target, problem->l,
+              std::numeric_limits<double>::quiet_NaN()); // what a failure leaves
   guarded(0, [&] {
     if (const char* fault = fault_of(problem, param)) {
       printer()("ERROR: %s\n", fault);

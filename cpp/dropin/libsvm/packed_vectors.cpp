@@ -19,7 +19,7 @@ constexpr double kLineShare = 0.25;
 constexpr double kLongest = 0x1p22;
 
 const simd::RealTable<double>& table() {
-  return simd::real_table<double>(simd::active_table());
+  return simd::real_table<double>();
 }
 
 bool are_equal(const svm_node& a, const svm_node& b) {
@@ -31,7 +31,7 @@ bool are_equal(const svm_node& a, const svm_node& b) {
 class PackedVectors::Packed {
  public:
   explicit Packed(std::span<svm_node* const> vectors) : l_(std::ssize(vectors)) {
-    const NodeMatrix X = matrix_of(vectors);
+    const NodeMatrix X = matrix_of<Repeated::first>(vectors);
     const auto rows = X.rows.view();
     std::vector<Entry> entries;
     for (index_t i = 0; i < l_; ++i) {

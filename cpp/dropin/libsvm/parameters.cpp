@@ -3,6 +3,7 @@
 #include "dropin/libsvm/library.hpp"
 #include "dropin/nodes.hpp"
 #include "maxmargin/base/parallel.hpp"
+#include "maxmargin/base/sums.hpp"
 
 #include <atomic>
 #include <cstdlib>
@@ -87,8 +88,7 @@ const char* fault_of(const svm_problem* problem, const svm_parameter* param) {
   if (problem == nullptr || param == nullptr) return "the problem or parameters are NULL";
   if (problem->l <= 0 || problem->x == nullptr || problem->y == nullptr)
     return "the problem has no samples";
-  const auto is_finite = [](double target) { return std::isfinite(target); };
-  if (!std::ranges::all_of(targets_of(*problem), is_finite)) return "a target is not finite";
+  if (!all_finite(targets_of(*problem))) return "a target is not finite";
   if (const char* fault = parameter_fault(*param)) return fault;
   if (is_infeasible(problem, *param)) return kInfeasible;
   if (param->nr_weight > 0 && (param->weight_label == nullptr || param->weight == nullptr))

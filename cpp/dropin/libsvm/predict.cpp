@@ -89,8 +89,8 @@ double decide(const svm_model& model, const svm_node* x, Scratch& work, double* 
   double* const kernel = work.kernel.data();
   const PackedVectors* packed = live_models().find(model.SV);
   if (packed == nullptr || !packed->values(model, x, kernel)) plain_values(model, x, kernel);
-  const auto sum = [&, dot_of = simd::real_table<double>(simd::active_table()).dot](
-                       index_t row, index_t begin, index_t n) {
+  const auto sum = [&, dot_of = simd::real_table<double>().dot](index_t row, index_t begin,
+                                                                index_t n) {
     return dot_of(model.sv_coef[row] + begin, kernel + begin, n);
   };
   if (!has_classes(model)) {

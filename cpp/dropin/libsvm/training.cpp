@@ -103,7 +103,7 @@ TrainingSet::TrainingSet(const svm_problem& problem, const svm_parameter& param)
     : is_precomputed_(param.kernel_type == PRECOMPUTED) {
   const std::span<svm_node* const> rows = samples_of(problem);
   if (!is_precomputed_) {
-    X_ = matrix_of(rows).rows;
+    X_ = matrix_of<Repeated::first>(rows).rows;
     return;
   }
   DenseSamples<double> K{{}, problem.l, problem.l};

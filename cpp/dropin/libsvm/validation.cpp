@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <memory>
 
 namespace maxmargin::dropin {
@@ -135,7 +136,7 @@ std::vector<double> cross_validated(const TrainingSet& set, std::span<const doub
   std::vector<Rows> groups{identity_order(n)};
   if (is_classifier && n_folds < n) groups = Classes(y).groups;
   for (Rows& group : groups) shuffle(group);
-  std::vector<double> predicted(y.size());
+  std::vector<double> predicted(y.size(), std::numeric_limits<double>::quiet_NaN());
   for (const Fold& fold : folds_of(groups, static_cast<std::size_t>(std::clamp(n_folds, 0, n)))) {
     const TrainingSet part = set.subset(fold.trained);
     const std::vector<double> targets = of_rows(y, fold.trained);
