@@ -104,8 +104,11 @@ def c_interface(model, folder, library):
     lib = ctypes.CDLL(library or maxmargin.get_library())
     path, loaded = folder / "model.txt", ctypes.c_void_p()
     maxmargin.io.save_model(model, path)
-    assert lib.mm_model_load(str(path).encode(), ctypes.byref(loaded)) == 0
     size = ctypes.c_int64
+    assert lib.mm_model_load(str(path).encode(), size(0), ctypes.byref(loaded)) == 0
+    options = ctypes.c_void_p()
+    assert lib.mm_options_new(b"prediction", ctypes.byref(options)) == 0
+    assert lib.mm_options_set_number(options, b"n_jobs", ctypes.c_double(1)) == 0
 
     def predict(rows):
         X, (n, d) = ctypes.c_void_p(), rows.shape
@@ -114,7 +117,7 @@ def c_interface(model, folder, library):
         lib.mm_samples_dense(
             ctypes.c_void_p(rows.ctypes.data), FLOAT64, size(n), size(d), size(d), size(1), to
         )
-        lib.mm_predict(loaded, X, 1, ctypes.c_void_p(out.ctypes.data))
+        lib.mm_predict(loaded, X, options, ctypes.c_void_p(out.ctypes.data))
         lib.mm_samples_free(X)
         return out
 

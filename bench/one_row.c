@@ -20,10 +20,10 @@ struct svm_node {
 };
 
 static struct {
-  int (*load)(const char*, void**);
+  int (*load)(const char*, int64_t, void**);
   int (*predictor_new)(const void*, int, void**);
   int (*scratch_new)(const void*, void**);
-  int (*row)(const void*, void*, const void*, int, int64_t, double*, double*);
+  int (*row)(const void*, void*, const void*, int, int64_t, int64_t, double*, double*);
   void* (*svm_load)(const char*);
   double (*svm_predict)(const void*, const struct svm_node*, double*);
   const void* predictor;
@@ -58,7 +58,7 @@ static void* call_many(void* latencies) {
     else if (the.row(the.predictor, scratch,
                      the.type == 0 ? (const void*)(the.narrow + i * the.n_features)
                                    : (const void*)(the.rows + i * the.n_features),
-                     the.type, the.n_features, &value, &label) != 0)
+                     the.type, the.n_features, 1, &value, &label) != 0)
       exit(1);
     if (c >= 0) taken[c] = now() - begin;
     if (i == 0) the.first = value; /* the same in every thread */
@@ -93,7 +93,7 @@ static void prepare(const char* model, const char* rows_path) {
     return;
   }
   void *loaded = NULL, *predictor = NULL;
-  if (the.load(model, &loaded) != 0 || the.predictor_new(loaded, the.type, &predictor) != 0) exit(1);
+  if (the.load(model, the.n_features, &loaded) != 0 || the.predictor_new(loaded, the.type, &predictor) != 0) exit(1);
   the.predictor = predictor;
 }
 

@@ -1,4 +1,5 @@
 #include "c/handles.hpp"
+#include "c/option_table.hpp"
 #include "maxmargin/online/online_fit.hpp"
 #include "maxmargin/svm/linear/linear_training.hpp"
 #include "maxmargin/svm/one_vs_one.hpp"
@@ -6,97 +7,47 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <numeric>
-#include <optional>
 
 namespace maxmargin::c {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-std::string text_of(double number) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.17g", number);
-  return text;
-}
-
-// Options with their defaults, each checked where it is asked for.
+// The options of one estimator, all of which are in their ranges.
 class Reader {
  public:
   explicit Reader(const mm_options& options) : options_(options) {}
 
-  double real(const char* name, double otherwise, double least, double most,
-              bool may_be_least = true) const {
-    const auto found = options_.numbers.find(name);
-    const double value = found == options_.numbers.end() ? otherwise : found->second;
-    require((may_be_least ? value >= least : value > least) && value <= most,
-            std::string(name) + " must be " + (may_be_least ? "at least " : "above ") +
-                text_of(least) + (most < kInfinity ? ", and at most " + text_of(most) : "") +
-                ", got " + text_of(value));
-    return value;
-  }
-  double positive(const char* name, double otherwise) const {
-    return real(name, otherwise, 0.0, std::numeric_limits<double>::max(), false);
-  }
-  index_t integer(const char* name, double otherwise, double least, double most = 0x1p53) const {
-    const double value = real(name, otherwise, least, most);
-    require(value == std::trunc(value),
-            std::string(name) + " must be an integer, got " + text_of(value));
-    return static_cast<index_t>(value);
-  }
-  bool flag(const char* name, bool otherwise) const {
-    return integer(name, otherwise ? 1.0 : 0.0, 0.0, 1.0) == 1;
-  }
-  int threads() const { return static_cast<int>(integer("n_jobs", 0.0, 0.0, 4096.0)); }
-  double time_limit() const { return real("time_limit", kInfinity, 0.0, kInfinity, false); }
-
-  // The place of the text among the choices.
-  std::size_t choice(const char* name, std::span<const std::string_view> choices,
-                     std::string_view otherwise) const {
-    const auto found = options_.texts.find(name);
-    const std::string_view value = found == options_.texts.end() ? otherwise : found->second;
-    const auto at = std::ranges::find(choices, value);
-    std::string all;
-    for (const std::string_view each : choices)
-      all += (all.empty() ? "" : ", ") + std::string(each);
-    require(at != choices.end(),
-            std::string(name) + " must be one of " + all + ", got '" + std::string(value) + "'");
-    return static_cast<std::size_t>(at - choices.begin());
-  }
+  double real(const char* name) const { return number_of(options_, name); }
+  index_t integer(const char* name) const { return static_cast<index_t>(real(name)); }
+  bool flag(const char* name) const { return real(name) != 0.0; }
+  int threads() const { return static_cast<int>(real("n_jobs")); }
+  std::uint64_t seed() const { return static_cast<std::uint64_t>(real("random_state")); }
+  std::size_t choice(const char* name) const { return choice_of(options_, name); }
 
  private:
   const mm_options& options_;
 };
 
-KernelParams kernel_of(const Reader& options, index_t n_features) {
-  std::vector<std::string_view> names;
-  std::vector<KernelType> types;
-  for (std::size_t k = 0; k < kKernelNames.size(); ++k) {
-    const auto type = static_cast<KernelType>(k);
-    if (type == KernelType::composed || type == KernelType::constant ||
-        type == KernelType::power_sum)
-      continue;
-    names.push_back(kKernelNames[k].name);
-    types.push_back(type);
-  }
+KernelParams kernel_of(const mm_options& set, const Reader& options, index_t n_features) {
   KernelParams kernel;
-  kernel.type = types[options.choice("kernel", names, "rbf")];
-  kernel.gamma = options.positive("gamma", 1.0 / static_cast<double>(n_features));
-  kernel.coef0 = options.real("coef0", 0.0, -std::numeric_limits<double>::max(),
-                              std::numeric_limits<double>::max());
-  kernel.degree = static_cast<int>(options.integer("degree", 3.0, 0.0, 1e4));
+  kernel.type = static_cast<KernelType>(
+      std::ranges::find(kKernelNames, word_of(set, "kernel"), &KernelName::name) -
+      kKernelNames.begin());
+  const double gamma = options.real("gamma");
+  kernel.gamma = std::isnan(gamma) ? 1.0 / static_cast<double>(n_features) : gamma;
+  kernel.coef0 = options.real("coef0");
+  kernel.degree = static_cast<int>(options.integer("degree"));
   return kernel;
 }
 
 TrainingOptions training_of(const Reader& options) {
   TrainingOptions training;
-  training.solver.tol = options.positive("tol", 1e-3);
-  training.solver.max_iter = options.integer("max_iter", -1.0, -1.0);
-  training.solver.shrinking = options.flag("shrinking", true);
-  training.solver.time_limit = options.time_limit();
-  training.cache_bytes = static_cast<std::size_t>(
-      options.real("cache_size", 200.0, 0.0, 0x1p43, false) * static_cast<double>(1 << 20));
+  training.solver.tol = options.real("tol");
+  training.solver.max_iter = options.integer("max_iter");
+  training.solver.shrinking = options.flag("shrinking");
+  training.solver.time_limit = options.real("time_limit");
+  training.cache_bytes =
+      static_cast<std::size_t>(options.real("cache_size") * static_cast<double>(1 << 20));
   training.threads = options.threads();
   return training;
 }
@@ -160,71 +111,60 @@ std::vector<mm_model::Proof> proofs_of(const Outcomes& outcomes, index_t n_funct
 
 mm_model kernel_machine(const mm_options& set, const Reader& options, const MatrixView& X,
                         std::span<const double> y, std::vector<double> weight, Control& control) {
-  const KernelParams kernel = kernel_of(options, n_cols(X));
+  const KernelParams kernel = kernel_of(set, options, n_cols(X));
   const TrainingOptions training = training_of(options);
   const bool has_nu = set.estimator == "nu_svc" || set.estimator == "nu_svr";
-  const double C = options.real("C", 1.0, 0.0, kInfinity, false);
-  const auto nu = [&] { return options.real("nu", 0.5, 0.0, 1.0, false); };
   const auto finished = [](KernelFit fit, std::vector<double> labels) {
     const auto n = fit.model.parts().n_machines();
     std::vector<mm_model::Proof> proofs = proofs_of(fit.certificates, n);
     return mm_model{std::move(fit.model), std::move(labels), std::move(proofs)};
   };
   if (set.estimator == "svc" || set.estimator == "nu_svc") {
-    constexpr std::string_view kLosses[] = {"hinge", "squared_hinge"};
     Classes classes(y, weight);
     const std::vector<double> by_class = weights_by_class(set, classes.labels.size());
     SvcOptions svc{training, {}, Loss::hinge, {}};
     if (has_nu)
-      svc.nu = nu();
+      svc.nu = options.real("nu");
     else
-      svc.loss = options.choice("loss", kLosses, "hinge") == 0 ? Loss::hinge : Loss::squared_hinge;
+      svc.loss = options.choice("loss") == 0 ? Loss::hinge : Loss::squared_hinge;
     for (std::size_t i = 0; i < weight.size(); ++i)
       weight[i] *= by_class[static_cast<std::size_t>(classes.codes[i])];
     if (!has_nu)
-      for (double& w : weight) w = w > 0.0 ? w * C : 0.0;
+      for (double& w : weight) w = w > 0.0 ? w * options.real("C") : 0.0;
     KernelFit fit = train_one_vs_one(X, classes.codes, std::ssize(classes.labels), weight, kernel,
                                      svc, control);
     return finished(std::move(fit), std::move(classes.labels));
   }
   if (set.estimator == "one_class")
-    return finished(train_one_class(X, weight, nu(), kernel, training, control), {});
-  for (double& w : weight) w *= C;
-  if (has_nu) return finished(train_nu_svr(X, y, weight, nu(), kernel, training, control), {});
-  return finished(train_svr(X, y, weight, options.real("epsilon", 0.1, 0.0, kInfinity), kernel,
-                            training, control),
+    return finished(train_one_class(X, weight, options.real("nu"), kernel, training, control), {});
+  for (double& w : weight) w = w > 0.0 ? w * options.real("C") : 0.0;
+  return finished(has_nu
+                      ? train_nu_svr(X, y, weight, options.real("nu"), kernel, training, control)
+                      : train_svr(X, y, weight, options.real("epsilon"), kernel, training, control),
                   {});
 }
 
 mm_model linear_machine(const mm_options& set, const Reader& options, const MatrixView& X,
                         std::span<const double> y, std::span<const double> weight,
                         Control& control) {
-  constexpr std::string_view kClassLosses[] = {"hinge", "squared_hinge"};
-  constexpr std::string_view kTargetLosses[] = {"epsilon_insensitive",
-                                                "squared_epsilon_insensitive"};
-  constexpr std::string_view kPenalties[] = {"l2", "l1"};
   const bool is_classifier = set.estimator == "linear_svc";
-  const std::size_t loss = is_classifier
-                               ? options.choice("loss", kClassLosses, "squared_hinge")
-                               : options.choice("loss", kTargetLosses, "epsilon_insensitive");
+  const std::size_t loss = options.choice("loss");
   linear::LinearFormulation formulation;
   formulation.loss = static_cast<linear::LinearLoss>(loss + (is_classifier ? 0 : 2));
-  if (is_classifier && options.choice("penalty", kPenalties, "l2") == 1) {
+  if (is_classifier && options.choice("penalty") == 1) {
     require(loss == 1, "penalty l1 needs loss squared_hinge, got hinge");
     formulation.penalty = linear::Penalty::l1;
   }
-  formulation.epsilon = is_classifier ? 0.0 : options.real("epsilon", 0.0, 0.0, kInfinity);
+  formulation.epsilon = is_classifier ? 0.0 : options.real("epsilon");
   formulation.intercept_scaling =
-      options.flag("fit_intercept", true)
-          ? options.real("intercept_scaling", 1.0, 0.0, kInfinity, false)
-          : 0.0;
+      options.flag("fit_intercept") ? options.real("intercept_scaling") : 0.0;
   linear::LinearOptions training;
-  training.tol = options.positive("tol", 1e-4);
-  training.max_iter = options.integer("max_iter", -1.0, -1.0);
-  training.time_limit = options.time_limit();
-  training.seed = static_cast<std::uint64_t>(options.integer("random_state", 0.0, 0.0));
+  training.tol = options.real("tol");
+  training.max_iter = options.integer("max_iter");
+  training.time_limit = options.real("time_limit");
+  training.seed = options.seed();
   training.threads = options.threads();
-  const double C = options.positive("C", 1.0);
+  const double C = options.real("C");
   std::vector<double> labels;
   std::vector<LinearTraining> trained;
   if (is_classifier) {
@@ -248,45 +188,41 @@ online::StepSize optimal_steps(double alpha, bool is_squared) {
 }
 
 online::StepSize steps_of(const Reader& options, bool is_squared) {
-  constexpr std::string_view kRates[] = {"optimal", "pegasos", "constant", "adaptive",
-                                         "invscaling"};
-  constexpr double kMost = std::numeric_limits<double>::max();
-  const std::size_t rate = options.choice("learning_rate", kRates, "optimal");
-  if (rate == 0) return optimal_steps(options.positive("alpha", 1e-4), is_squared);
-  if (rate == 1) return online::StepSize::inverse_time(options.positive("alpha", 1e-4), 0.0);
-  const double eta0 = options.positive("eta0", 0.01);
+  const std::size_t rate = options.choice("learning_rate");
+  const double alpha = options.real("alpha"), eta0 = options.real("eta0");
+  require(rate > 1 || alpha > 0.0,
+          "alpha must be above 0 with learning_rate optimal or pegasos, got " + text_of(alpha));
+  if (rate == 0) return optimal_steps(alpha, is_squared);
+  if (rate == 1) return online::StepSize::inverse_time(alpha, 0.0);
   if (rate == 2) return online::StepSize::constant(eta0);
   if (rate == 3) return online::StepSize::adaptive(eta0);
-  return online::StepSize::power(eta0, options.real("power_t", 0.5, -kMost, kMost));
+  return online::StepSize::power(eta0, options.real("power_t"));
 }
 
 // What subgradient training and the perceptron have in common, and what not.
 online::OnlineSettings online_settings(const Reader& options, bool is_perceptron) {
-  constexpr std::string_view kPenalties[] = {"none", "l2", "l1", "elasticnet"};
-  constexpr std::string_view kLosses[] = {"hinge", "squared_hinge", "perceptron"};
   online::OnlineSettings settings;
-  const double alpha = options.real("alpha", 1e-4, 0.0, std::numeric_limits<double>::max());
-  const double ratio = options.real("l1_ratio", 0.15, 0.0, 1.0);
-  const double shares[] = {0.0, 0.0, 1.0, ratio};
-  const std::size_t penalty = options.choice("penalty", kPenalties, is_perceptron ? "none" : "l2");
+  const double alpha = options.real("alpha");
+  const double shares[] = {0.0, 0.0, 1.0, options.real("l1_ratio")}; // of l1, by penalty
+  const std::size_t penalty = options.choice("penalty");
   if (penalty > 0) settings.penalty = {alpha * (1.0 - shares[penalty]), alpha * shares[penalty]};
-  settings.fit_intercept = options.flag("fit_intercept", true);
-  settings.average_from = options.integer("average", 0.0, 0.0);
-  settings.passes.max_iter = options.integer("max_iter", 1000.0, 1.0);
-  settings.passes.tol = options.real("tol", 1e-3, 0.0, kInfinity);
-  settings.passes.n_iter_no_change = options.integer("n_iter_no_change", 5.0, 1.0);
-  settings.passes.shuffle = options.flag("shuffle", true);
-  settings.passes.seed = static_cast<std::uint64_t>(options.integer("random_state", 0.0, 0.0));
+  settings.fit_intercept = options.flag("fit_intercept");
+  settings.average_from = options.integer("average");
+  settings.passes.max_iter = options.integer("max_iter");
+  settings.passes.tol = options.real("tol");
+  settings.passes.n_iter_no_change = options.integer("n_iter_no_change");
+  settings.passes.shuffle = options.flag("shuffle");
+  settings.passes.seed = options.seed();
   settings.threads = options.threads();
   if (is_perceptron) {
-    settings.step = online::StepSize::constant(options.positive("eta0", 1.0));
+    settings.step = online::StepSize::constant(options.real("eta0"));
     return settings;
   }
-  const std::size_t loss = options.choice("loss", kLosses, "hinge");
+  const std::size_t loss = options.choice("loss");
   settings.loss = {.margin = loss == 2 ? 0.0 : 1.0, .is_squared = loss == 1};
   settings.step = steps_of(options, loss == 1);
   settings.follows_loss = true;
-  settings.batch_size = options.integer("batch_size", 1.0, 0.0);
+  settings.batch_size = options.integer("batch_size");
   return settings;
 }
 
@@ -326,6 +262,32 @@ mm_model online_machine(const mm_options& set, const Reader& options, const Matr
   return {std::move(model), std::move(classes.labels), std::move(proofs)};
 }
 
+void report(const mm_options& set, const mm_model& model, double seconds) {
+  if (set.log == nullptr) return;
+  index_t n_left = 0, worst = 0;
+  double violation = -1.0;
+  const char* const measure =
+      model.proofs.front().contains("kkt_violation") ? "kkt_violation" : "duality_gap";
+  for (index_t k = 0; k < std::ssize(model.proofs); ++k) {
+    const mm_model::Proof& proof = model.proofs[static_cast<std::size_t>(k)];
+    if (proof.at("converged") != 0.0) continue;
+    ++n_left;
+    const auto found = proof.find(measure);
+    if (found != proof.end() && found->second > violation) violation = found->second, worst = k;
+  }
+  log(set, MM_LOG_INFO,
+      std::to_string(model.proofs.size() - static_cast<std::size_t>(n_left)) + " of " +
+          std::to_string(model.proofs.size()) + " functions converged, in " + text_of(seconds) +
+          " seconds");
+  if (n_left == 0) return;
+  std::string text = std::to_string(n_left) + " of " + std::to_string(model.proofs.size()) +
+                     " functions did not converge, within max_iter, time_limit and rounding";
+  if (violation >= 0.0)
+    text += "; of function " + std::to_string(worst) + " the " + measure + " is " +
+            text_of(violation) + ", tol " + text_of(number_of(set, "tol"));
+  log(set, MM_LOG_WARNING, text);
+}
+
 } // namespace
 
 mm_model fit(const mm_options& set, const MatrixView& X, std::span<const double> y,
@@ -340,18 +302,17 @@ mm_model fit(const mm_options& set, const MatrixView& X, std::span<const double>
           "weight must hold finite numbers of at least 0");
   require(std::ranges::any_of(weights, [](double w) { return w > 0.0; }),
           "weight must be positive for a row");
-  const auto report = [&](const Progress& progress) {
-    const bool has_gap = progress.relative_gap >= 0.0;
-    const mm_progress now{progress.n_iter, has_gap ? progress.relative_gap : progress.kkt_violation,
-                          -progress.dual_objective, progress.seconds};
-    return set.progress(&now, set.user) == 0;
-  };
-  Control control(set.progress == nullptr ? Control::Hook{} : Control::Hook{report});
-  if (set.estimator.starts_with("linear"))
-    return linear_machine(set, options, X, y, weights, control);
-  if (set.estimator == "perceptron" || set.estimator == "sgd")
-    return online_machine(set, options, X, y, weights, control);
-  return kernel_machine(set, options, X, y, std::move(weights), control);
+  Control control = control_of(&set);
+  log(set, MM_LOG_INFO,
+      std::to_string(n_rows(X)) + " rows x " + std::to_string(n_cols(X)) + " features, " +
+          settings_of(set));
+  mm_model model = set.estimator.starts_with("linear")
+                       ? linear_machine(set, options, X, y, weights, control)
+                   : set.estimator == "perceptron" || set.estimator == "sgd"
+                       ? online_machine(set, options, X, y, weights, control)
+                       : kernel_machine(set, options, X, y, std::move(weights), control);
+  report(set, model, control.seconds());
+  return model;
 }
 
 } // namespace maxmargin::c

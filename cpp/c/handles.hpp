@@ -1,18 +1,20 @@
 #pragma once
 
 #include "c/maxmargin.h"
+#include "maxmargin/base/control.hpp"
 #include "maxmargin/base/error.hpp"
 #include "maxmargin/model/kernel_model.hpp"
 #include "maxmargin/model/linear/linear_model.hpp"
 
+#include <functional>
 #include <map>
 #include <string>
 #include <variant>
 #include <vector>
 
 struct mm_samples {
-  maxmargin::MatrixView view;
-  maxmargin::SampleMatrix copy; // of what has gaps
+  maxmargin::MatrixView view; // dense: of the first elements of rows, where they stand apart
+  maxmargin::index_t column_stride = 1;
 };
 
 struct mm_options {
@@ -21,7 +23,9 @@ struct mm_options {
   std::map<std::string, std::string, std::less<>> texts;
   std::vector<double> class_weight;
   mm_progress_function progress = nullptr;
-  void* user = nullptr;
+  void* progress_user = nullptr;
+  mm_log_function log = nullptr;
+  void* log_user = nullptr;
 };
 
 struct mm_model {
@@ -65,6 +69,21 @@ template <class T> T& not_null(T* pointer, const char* name) {
   if (pointer == nullptr) throw InvalidArgument(std::string(name) + " must not be NULL");
   return *pointer;
 }
+
+// The value of an option, its word, and the place of that among the choices.
+double number_of(const mm_options& options, std::string_view name);
+std::string_view word_of(const mm_options& options, std::string_view name);
+std::size_t choice_of(const mm_options& options, std::string_view name);
+std::string settings_of(const mm_options& options); // all of them, to be read
+Control control_of(const mm_options* options);      // of a call; NULL: without a hook
+void log(const mm_options& options, mm_log_level level, const std::string& text);
+
+// Calls work(X, begin) with rows [begin, begin + n_rows(X)): all of them where they are read in place,
+// else copies of as many as a few MB hold.
+void for_blocks(const mm_samples& samples,
+                const std::function<void(const MatrixView& X, index_t begin)>& work);
+// All rows: in place, or the copy.
+MatrixView whole(const mm_samples& samples, SampleMatrix& copy);
 
 mm_model fit(const mm_options& options, const MatrixView& X, std::span<const double> y,
              std::span<const double> weight);

@@ -25,7 +25,7 @@ typedef enum mm_status {
   MM_OK = 0,
   MM_INVALID_ARGUMENT = 1, /* the message names the argument, its value and what is allowed */
   MM_NUMERIC_ERROR = 2,    /* a number left the range of float64 */
-  MM_CANCELLED = 3,        /* by mm_options_set_progress */
+  MM_CANCELLED = 3,        /* by the function of mm_options_set_progress */
   MM_NO_MEMORY = 4,
   MM_FILE_ERROR = 5, /* the message names the file */
   MM_INTERNAL_ERROR = 6
@@ -47,8 +47,9 @@ typedef struct mm_samples mm_samples;
 
 typedef enum mm_type { MM_FLOAT32 = 0, MM_FLOAT64 = 1, MM_INT32 = 2, MM_INT64 = 3 } mm_type;
 
-/* Element (i, j) stands i * row_stride + j * column_stride elements behind the first. Rows without
- * gaps (column_stride 1, row_stride n_features) are read in place; others are copied once. */
+/* Element (i, j) stands i * row_stride + j * column_stride elements behind the first. They are read in
+ * place. With another column_stride than 1 that is by blocks of rows, and mm_fit has a copy while it
+ * works. */
 MM_API mm_status mm_samples_dense(const void* values, mm_type type, int64_t n_rows,
                                   int64_t n_features, int64_t row_stride, int64_t column_stride,
                                   mm_samples** samples);
@@ -66,41 +67,117 @@ MM_API void mm_samples_free(mm_samples* samples);
 typedef struct mm_options mm_options;
 
 /* Of an estimator: "svc", "nu_svc", "svr", "nu_svr", "one_class", "linear_svc", "linear_svr",
- * "perceptron" or "sgd". */
+ * "perceptron" or "sgd"; or of a "prediction". */
 MM_API mm_status mm_options_new(const char* estimator, mm_options** options);
 MM_API void mm_options_free(mm_options* options);
 
-/* The names and meanings are those of the parameters in Python, and the defaults too, but for
- * gamma: 1 / n_features.
+/* The names and meanings are those of the parameters in Python. Here each has what is allowed, and
+ * what it is unless it is set. Others are refused.
  *
- * numbers  C, nu, epsilon, tol, max_iter, time_limit (seconds), n_jobs (threads; 0: all);
- *          of kernel machines gamma, coef0, degree, cache_size (MB), shrinking (0 or 1);
- *          of linear machines intercept_scaling, fit_intercept (0 or 1), random_state;
- *          of the perceptron and sgd fit_intercept, eta0, alpha, l1_ratio, average, shuffle,
- *          random_state, n_iter_no_change; of sgd power_t, batch_size (0: all)
- * texts    kernel: "linear", "poly", "rbf", "sigmoid", "laplacian", "chi_squared" or
- *          "histogram_intersection"; loss; penalty: "l1", "l2" or, of the perceptron and sgd,
- *          "elasticnet" or "none"; learning_rate of sgd
+ * numbers
+ *   C                  above 0 or infinity; 1
+ *                      cost; infinity: hard margin (svc, svr, nu_svr)
+ *   C                  above 0; 1
+ *                      cost of the loss (linear machines)
+ *   nu                 above 0, at most 1; 0.5
+ *                      share of support vectors (nu_svc, nu_svr, one_class)
+ *   epsilon            at least 0 or infinity; 0.1
+ *                      half width of the tube, in units of y (svr)
+ *   epsilon            at least 0 or infinity; 0
+ *                      the same (linear_svr)
+ *   gamma              above 0; 1 / n_features
+ *                      factor in the kernel (kernel machines)
+ *   coef0              finite; 0
+ *                      summand in poly and sigmoid (kernel machines)
+ *   degree             an integer of at least 0, at most 10000; 3
+ *                      power of poly (kernel machines)
+ *   cache_size         above 0, at most 8796093022208; 200
+ *                      MB of kernel rows (kernel machines)
+ *   shrinking          0 or 1; 1
+ *                      0: no (kernel machines)
+ *   tol                above 0; 0.001
+ *                      KKT violation, in units of f (kernel machines)
+ *   tol                above 0; 0.0001
+ *                      duality gap / primal objective (linear machines)
+ *   tol                at least 0 or infinity; 0.001
+ *                      progress of a pass, of the mean loss (perceptron, sgd)
+ *   max_iter           an integer of at least -1; -1
+ *                      steps or passes; -1: the solver's own (kernel machines, linear machines)
+ *   max_iter           an integer of at least 1; 1000
+ *                      passes (perceptron, sgd)
+ *   n_iter_no_change   an integer of at least 1; 5
+ *                      passes below tol that end it (perceptron, sgd)
+ *   time_limit         above 0 or infinity; infinity
+ *                      seconds (kernel machines, linear machines)
+ *   n_jobs             an integer of at least 0, at most 4096; 0
+ *                      threads; 0: all (kernel machines, linear machines, perceptron, sgd, prediction)
+ *   fit_intercept      0 or 1; 1
+ *                      0: no (linear machines, perceptron, sgd)
+ *   intercept_scaling  above 0 or infinity; 1
+ *                      infinity: intercept without penalty (linear machines)
+ *   random_state       an integer of at least 0; 0
+ *                      seed of the order (linear machines, perceptron, sgd)
+ *   eta0               above 0; 1
+ *                      step size (perceptron)
+ *   eta0               above 0; 0.01
+ *                      first step size (sgd)
+ *   alpha              at least 0; 0.0001
+ *                      factor of the penalty (perceptron, sgd)
+ *   l1_ratio           at least 0, at most 1; 0.15
+ *                      share of l1 in elasticnet (perceptron, sgd)
+ *   average            an integer of at least 0; 0
+ *                      step to average from; 0: none (perceptron, sgd)
+ *   shuffle            0 or 1; 1
+ *                      0: no (perceptron, sgd)
+ *   power_t            finite; 0.5
+ *                      exponent of invscaling (sgd)
+ *   batch_size         an integer of at least 0; 1
+ *                      rows a step; 0: all (sgd)
  *
- * An estimator refuses what it does not have. */
+ * texts
+ *   kernel             linear poly rbf sigmoid laplacian chi_squared histogram_intersection; rbf
+ *                      (kernel machines)
+ *   loss               hinge squared_hinge; hinge
+ *                      (svc)
+ *   loss               hinge squared_hinge; squared_hinge
+ *                      (linear_svc)
+ *   loss               epsilon_insensitive squared_epsilon_insensitive; epsilon_insensitive
+ *                      (linear_svr)
+ *   loss               hinge squared_hinge perceptron; hinge
+ *                      (sgd)
+ *   penalty            l2 l1; l2
+ *                      (linear_svc)
+ *   penalty            none l2 l1 elasticnet; none
+ *                      (perceptron)
+ *   penalty            none l2 l1 elasticnet; l2
+ *                      (sgd)
+ *   learning_rate      optimal pegasos constant adaptive invscaling; optimal
+ *                      (sgd)
+ */
 MM_API mm_status mm_options_set_number(mm_options* options, const char* name, double value);
 MM_API mm_status mm_options_set_text(mm_options* options, const char* name, const char* value);
 
 /* Factors of C for the n classes in the ascending order of their labels. */
 MM_API mm_status mm_options_set_class_weight(mm_options* options, const double* weight, size_t n);
 
-typedef struct mm_progress {
+typedef struct mm_progress { /* of a prediction all but `seconds` are 0 */
   int64_t n_iter;
   double violation; /* the KKT violation, or the relative duality gap of linear machines */
   double dual_objective;
   double seconds;
 } mm_progress;
 
-/* Called about 20 times a second by the thread that called mm_fit; another result than 0 ends the
- * training with MM_CANCELLED. */
+/* Called about 20 times a second by the thread that called mm_fit or a prediction; another result
+ * than 0 ends it with MM_CANCELLED. */
 typedef int (*mm_progress_function)(const mm_progress* progress, void* user);
 MM_API mm_status mm_options_set_progress(mm_options* options, mm_progress_function function,
                                          void* user);
+
+/* Called by mm_fit in the thread that called it: with the settings before it begins, and with what
+ * converged, or did not, when it ends. `text` is a line, valid during the call. */
+typedef enum mm_log_level { MM_LOG_INFO = 0, MM_LOG_WARNING = 1 } mm_log_level;
+typedef void (*mm_log_function)(mm_log_level level, const char* text, void* user);
+MM_API mm_status mm_options_set_log(mm_options* options, mm_log_function function, void* user);
 
 /* ---- Models ---- */
 
@@ -112,13 +189,14 @@ MM_API mm_status mm_fit(const mm_options* options, const mm_samples* X, const do
                         const double* weight, mm_model** model);
 MM_API void mm_model_free(mm_model* model);
 
-/* LIBSVM's model files, of linear machines LIBLINEAR's, and the same in memory. LIBSVM's do not hold
- * the number of features: of a model that is loaded it is that of the last one which a support
- * vector has. They hold labels that are integers. */
+/* LIBSVM's model files, of linear machines LIBLINEAR's, and the same in memory. They hold labels
+ * that are integers. `n_features` is how many the samples will have: LIBSVM's files do not hold it.
+ * 0 is the last one that a support vector has, or that the file of a linear machine names. */
 MM_API mm_status mm_model_save(const mm_model* model, const char* path);
-MM_API mm_status mm_model_load(const char* path, mm_model** model);
+MM_API mm_status mm_model_load(const char* path, int64_t n_features, mm_model** model);
 MM_API mm_status mm_model_to_text(const mm_model* model, char** text, size_t* length);
-MM_API mm_status mm_model_from_text(const char* text, size_t length, mm_model** model);
+MM_API mm_status mm_model_from_text(const char* text, size_t length, int64_t n_features,
+                                    mm_model** model);
 MM_API void mm_text_free(char* text);
 
 /* "features", "classes", "functions" (decision values of a sample), "support_vectors". */
@@ -137,14 +215,17 @@ MM_API mm_status mm_model_array(const mm_model* model, const char* name, const d
 MM_API mm_status mm_model_certificate(const mm_model* model, int64_t function, const char* name,
                                       double* value);
 
-/* For each row: the label, the target, or 1 and -1 of a one-class machine. */
-MM_API mm_status mm_predict(const mm_model* model, const mm_samples* X, int n_threads, double* out);
+/* For each row: the label, the target, or 1 and -1 of a one-class machine. `options` of a
+ * "prediction", or of an estimator, have the threads and the progress function; NULL: all threads. A
+ * prediction that is cancelled may have stored rows in `out`. */
+MM_API mm_status mm_predict(const mm_model* model, const mm_samples* X, const mm_options* options,
+                            double* out);
 
 /* For each row `functions` decision values. Of two classes there is one, positive for the second
  * label; of more, one for each class (linear machines), or for all pairs (0, 1), (0, 2) .. (1, 2) ..
  * of classes, positive for the first (kernel machines). */
-MM_API mm_status mm_decision_values(const mm_model* model, const mm_samples* X, int n_threads,
-                                    double* out);
+MM_API mm_status mm_decision_values(const mm_model* model, const mm_samples* X,
+                                    const mm_options* options, double* out);
 
 /* ---- One row at a time ---- */
 
@@ -165,11 +246,12 @@ typedef struct mm_scratch mm_scratch;
 MM_API mm_status mm_scratch_new(const mm_predictor* predictor, mm_scratch** scratch);
 MM_API void mm_scratch_free(mm_scratch* scratch);
 
-/* For one row of n_features numbers without gaps: the decision values, as many as the model has
- * functions, and what mm_predict gives; either may be NULL. */
+/* For one row of n_features numbers, each `stride` elements behind the one before: the decision
+ * values, as many as the model has functions, and what mm_predict gives; either may be NULL. With
+ * another stride than 1 the first row takes memory in `scratch`. */
 MM_API mm_status mm_predictor_row(const mm_predictor* predictor, mm_scratch* scratch,
                                   const void* row, mm_type type, int64_t n_features,
-                                  double* decision_values, double* predicted);
+                                  int64_t stride, double* decision_values, double* predicted);
 
 /* The same of a row by its n_stored numbers that are not 0, and their indices, which ascend
  * strictly, from 0. */

@@ -6,8 +6,10 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 namespace maxmargin::c {
 namespace {
@@ -28,10 +30,18 @@ index_t n_features(const mm_model& model) {
   return std::visit([](const auto& own) { return own.parts().n_features; }, model.model);
 }
 
-void check_call(const mm_model& model, const MatrixView& X, int n_threads) {
-  require(n_threads >= 0, "n_threads must be at least 0 (all), got " + std::to_string(n_threads));
-  require(n_cols(X) == n_features(model), "X must have " + std::to_string(n_features(model)) +
-                                              " features, got " + std::to_string(n_cols(X)));
+// Calls work(X, begin, threads, control) with blocks of rows [begin, begin + n_rows(X)).
+template <class Work>
+void predict_blocks(const mm_model& model, const mm_samples& samples, const mm_options* options,
+                    const double* out, const Work& work) {
+  const index_t n = n_features(model), n_given = n_cols(samples.view);
+  require(n_given == n,
+          "X must have " + std::to_string(n) + " features, got " + std::to_string(n_given));
+  if (n_rows(samples.view) > 0) not_null(out, "out");
+  const int threads = options == nullptr ? 0 : static_cast<int>(number_of(*options, "n_jobs"));
+  Control control = control_of(options);
+  for_blocks(samples,
+             [&](const MatrixView& X, index_t begin) { work(X, begin, threads, control); });
 }
 
 std::string text_of(const mm_model& model) {
@@ -40,16 +50,33 @@ std::string text_of(const mm_model& model) {
   return write_model(kernel_model(model), model.labels);
 }
 
+// The same function of more features, whose weights are 0.
+LinearModel widened(const LinearModel& model, index_t n_features) {
+  LinearModelParts parts = model.parts();
+  const index_t n = std::exchange(parts.n_features, n_features);
+  require(n_features >= n, "n_features must be at least " + std::to_string(n) +
+                               ", which the model has, got " + std::to_string(n_features));
+  parts.coef.assign(static_cast<std::size_t>(parts.n_functions() * n_features), 0.0);
+  for (index_t k = 0; k < parts.n_functions(); ++k)
+    std::copy_n(model.parts().coef.begin() + k * n, n, parts.coef.begin() + k * n_features);
+  return LinearModel(std::move(parts));
+}
+
 // The model of a text, in either format.
-void store(std::string_view text, mm_model** out) {
+void store(std::string_view text, index_t n_features, mm_model** out) {
+  constexpr index_t kMostFeatures = std::numeric_limits<std::int32_t>::max(); // of the formats
+  require(n_features >= 0 && n_features <= kMostFeatures,
+          "n_features must be at least 0 (those of the text), and at most " +
+              std::to_string(kMostFeatures) + ", got " + std::to_string(n_features));
   const auto take = [&](auto model, std::vector<double> labels) {
     *out = std::make_unique<mm_model>(mm_model{std::move(model), std::move(labels), {}}).release();
   };
   if (is_linear_model(text)) {
     LabelledLinearModel read = read_linear_model(text);
-    return take(std::move(read.model), std::move(read.labels));
+    return take(n_features == 0 ? std::move(read.model) : widened(read.model, n_features),
+                std::move(read.labels));
   }
-  KernelModel kernel = read_model(text);
+  KernelModel kernel = read_model(text, IndexBase::automatic, n_features == 0 ? -1 : n_features);
   std::vector<double> labels = kernel.parts().labels;
   take(std::move(kernel), std::move(labels));
 }
@@ -86,12 +113,12 @@ mm_status mm_fit(const mm_options* options, const mm_samples* X, const double* y
                  const double* weight, mm_model** model) {
   return guarded([&] {
     not_null(model, "model");
-    const MatrixView& samples = not_null(X, "X").view;
-    const auto n = static_cast<std::size_t>(n_rows(samples));
+    const auto n = static_cast<std::size_t>(n_rows(not_null(X, "X").view));
     const bool needs_y = not_null(options, "options").estimator != "one_class";
     if (needs_y) not_null(y, "y");
     const std::span<const double> targets(y, needs_y ? n : 0), weights(weight, weight ? n : 0);
-    auto fitted = std::make_unique<mm_model>(fit(*options, samples, targets, weights));
+    SampleMatrix copy;
+    auto fitted = std::make_unique<mm_model>(fit(*options, whole(*X, copy), targets, weights));
     *model = fitted.release();
   });
 }
@@ -107,13 +134,13 @@ mm_status mm_model_save(const mm_model* model, const char* path) {
   });
 }
 
-mm_status mm_model_load(const char* path, mm_model** model) {
+mm_status mm_model_load(const char* path, int64_t n_features, mm_model** model) {
   return guarded([&] {
     not_null(model, "model");
     const std::string name = &not_null(path, "path");
     const std::optional<std::string> text = read_file(path);
     if (!text) throw FileError(name + ": " + std::strerror(errno));
-    store(*text, model);
+    store(*text, n_features, model);
   });
 }
 
@@ -130,10 +157,11 @@ mm_status mm_model_to_text(const mm_model* model, char** text, size_t* length) {
   });
 }
 
-mm_status mm_model_from_text(const char* text, size_t length, mm_model** model) {
+mm_status mm_model_from_text(const char* text, size_t length, int64_t n_features,
+                             mm_model** model) {
   return guarded([&] {
     not_null(model, "model");
-    store({&not_null(text, "text"), length}, model);
+    store({&not_null(text, "text"), length}, n_features, model);
   });
 }
 
@@ -175,39 +203,38 @@ mm_status mm_model_certificate(const mm_model* model, int64_t function, const ch
   });
 }
 
-mm_status mm_predict(const mm_model* model, const mm_samples* X, int n_threads, double* out) {
+mm_status mm_predict(const mm_model* model, const mm_samples* X, const mm_options* options,
+                     double* out) {
   return guarded([&] {
     const mm_model& own = not_null(model, "model");
-    const MatrixView& samples = not_null(X, "X").view;
-    check_call(own, samples, n_threads);
-    Control control;
-    const std::vector<double> predicted = std::visit(
-        [&](const auto& machine) { return machine.predict(samples, n_threads, control); },
-        own.model);
-    if (!predicted.empty()) not_null(out, "out");
     const bool are_numbers = predicts_numbers(own);
-    for (std::size_t i = 0; i < predicted.size(); ++i)
-      out[i] = are_numbers ? own.labels[static_cast<std::size_t>(predicted[i])] : predicted[i];
+    const auto work = [&](const MatrixView& rows, index_t begin, int threads, Control& control) {
+      const std::vector<double> predicted = std::visit(
+          [&](const auto& machine) { return machine.predict(rows, threads, control); }, own.model);
+      for (std::size_t i = 0; i < predicted.size(); ++i)
+        out[begin + static_cast<index_t>(i)] =
+            are_numbers ? own.labels[static_cast<std::size_t>(predicted[i])] : predicted[i];
+    };
+    predict_blocks(own, not_null(X, "X"), options, out, work);
   });
 }
 
-mm_status mm_decision_values(const mm_model* model, const mm_samples* X, int n_threads,
+mm_status mm_decision_values(const mm_model* model, const mm_samples* X, const mm_options* options,
                              double* out) {
   return guarded([&] {
     const mm_model& own = not_null(model, "model");
-    const MatrixView& samples = not_null(X, "X").view;
-    check_call(own, samples, n_threads);
-    if (n_rows(samples) > 0) not_null(out, "out");
-    Control control;
-    const auto n = static_cast<std::size_t>(n_rows(samples) * n_functions(own));
-    if (const auto* kernel = std::get_if<KernelModel>(&own.model)) {
-      kernel->decision_values(samples, {}, out, n_threads, control);
-      if (is_pair(*kernel)) // LIBSVM's sign is positive for the first class
-        for (std::size_t i = 0; i < n; ++i) out[i] = -out[i];
-      return;
-    }
-    const std::vector<double> values =
-        std::get<LinearModel>(own.model).decision_values(samples, n_threads, control);
-    std::copy(values.begin(), values.end(), out);
+    const index_t n = n_functions(own);
+    const auto work = [&](const MatrixView& rows, index_t begin, int threads, Control& control) {
+      double* const values = out + begin * n;
+      if (const auto* kernel = std::get_if<KernelModel>(&own.model)) {
+        kernel->decision_values(rows, {}, values, threads, control);
+        if (is_pair(*kernel)) // LIBSVM's sign is positive for the first class
+          for (index_t i = 0; i < n_rows(rows); ++i) values[i] = -values[i];
+        return;
+      }
+      std::ranges::copy(std::get<LinearModel>(own.model).decision_values(rows, threads, control),
+                        values);
+    };
+    predict_blocks(own, not_null(X, "X"), options, out, work);
   });
 }

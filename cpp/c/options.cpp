@@ -1,71 +1,26 @@
 #include "c/handles.hpp"
+#include "c/option_table.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <cstdio>
 #include <memory>
-#include <string_view>
 
 namespace maxmargin::c {
 namespace {
 
-using Estimators = unsigned; // a bit for each
-constexpr std::array<std::string_view, 9> kEstimators = {
-    "svc", "nu_svc", "svr", "nu_svr", "one_class", "linear_svc", "linear_svr", "perceptron", "sgd"};
-enum : Estimators {
-  kSvc = 1,
-  kNuSvc = 2,
-  kSvr = 4,
-  kNuSvr = 8,
-  kOneClass = 16,
-  kLinearSvc = 32,
-  kLinearSvr = 64,
-  kPerceptron = 128,
-  kSgd = 256,
-  kKernel = kSvc | kNuSvc | kSvr | kNuSvr | kOneClass,
-  kLinear = kLinearSvc | kLinearSvr,
-  kOnline = kPerceptron | kSgd,
-  kAll = kKernel | kLinear | kOnline
-};
+Owners bit_of(std::string_view owner) {
+  return 1U << (std::ranges::find(kOwners, owner) - kOwners.begin());
+}
 
-// A number or a text, and the estimators that have it.
-struct Option {
-  std::string_view name;
-  Estimators of;
-};
-constexpr Option kNumbers[] = {
-    {"C", kSvc | kSvr | kNuSvr | kLinear},
-    {"nu", kNuSvc | kNuSvr | kOneClass},
-    {"epsilon", kSvr | kLinearSvr},
-    {"gamma", kKernel},
-    {"coef0", kKernel},
-    {"degree", kKernel},
-    {"cache_size", kKernel},
-    {"shrinking", kKernel},
-    {"tol", kAll},
-    {"max_iter", kAll},
-    {"n_jobs", kAll},
-    {"time_limit", kKernel | kLinear},
-    {"intercept_scaling", kLinear},
-    {"fit_intercept", kLinear | kOnline},
-    {"random_state", kLinear | kOnline},
-    {"eta0", kOnline},
-    {"alpha", kOnline},
-    {"l1_ratio", kOnline},
-    {"average", kOnline},
-    {"shuffle", kOnline},
-    {"n_iter_no_change", kOnline},
-    {"power_t", kSgd},
-    {"batch_size", kSgd},
-};
-constexpr Option kTexts[] = {{"kernel", kKernel},
-                             {"loss", kSvc | kLinear | kSgd},
-                             {"penalty", kLinearSvc | kOnline},
-                             {"learning_rate", kSgd}};
-constexpr Estimators kWithClassWeights = kSvc | kNuSvc | kLinearSvc | kOnline;
-
-Estimators bit_of(std::string_view estimator) {
-  return 1U << (std::ranges::find(kEstimators, estimator) - kEstimators.begin());
+std::vector<std::string_view> words_of(std::string_view text) {
+  std::vector<std::string_view> words;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find(' ', begin), text.size());
+    words.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return words;
 }
 
 std::string listed(const auto& names) {
@@ -74,16 +29,106 @@ std::string listed(const auto& names) {
   return text;
 }
 
-void check_name(const mm_options& options, std::span<const Option> known, std::string_view name) {
+// What the table says of an option of this owner.
+template <class Option>
+const Option& option_of(std::span<const Option> table, std::string_view owner,
+                        std::string_view name) {
   std::vector<std::string_view> names;
-  for (const Option& option : known)
-    if ((option.of & bit_of(options.estimator)) != 0) names.push_back(option.name);
-  require(std::ranges::find(names, name) != names.end(),
-          "name: " + options.estimator + " has no '" + std::string(name) +
-              "' of this type; it has " + listed(names));
+  for (const Option& option : table) {
+    if ((option.of & bit_of(owner)) == 0) continue;
+    if (option.name == name) return option;
+    names.push_back(option.name);
+  }
+  throw InvalidArgument("name: " + std::string(owner) + " has no '" + std::string(name) +
+                        "' of this type; it has " + listed(names));
+}
+
+// The value that was set, or that of the table.
+template <class Set, class Option>
+auto value_of(const Set& set, std::span<const Option> table, std::string_view owner,
+              std::string_view name) {
+  const auto found = set.find(name);
+  using Value = decltype(table[0].otherwise);
+  return found != set.end() ? Value(found->second) : option_of(table, owner, name).otherwise;
+}
+
+void check(const NumberOption& option, double value) {
+  const bool is_high = option.range == Range::above ? value > option.least : value >= option.least;
+  const bool is_whole = option.range != Range::integer || value == std::trunc(value);
+  require(is_high && is_whole && value <= option.most,
+          std::string(option.name) + " must be " + range_of(option) + ", got " + text_of(value));
 }
 
 } // namespace
+
+std::string text_of(double number) {
+  if (std::isinf(number)) return number > 0.0 ? "infinity" : "-infinity";
+  char text[32];
+  for (int digits = 6; digits <= 17; digits += 11) {
+    std::snprintf(text, sizeof text, "%.*g", digits, number);
+    if (std::strtod(text, nullptr) == number) break;
+  }
+  return text;
+}
+
+std::string range_of(const NumberOption& option) {
+  const auto& [name, of, range, least, most, otherwise, meaning] = option;
+  if (least == -kAny) return "finite";
+  if (range == Range::integer && most == 1.0) return "0 or 1";
+  std::string text = range == Range::integer ? "an integer of at least "
+                     : range == Range::above ? "above "
+                                             : "at least ";
+  text += text_of(least);
+  if (most == kInfinity) return text + " or infinity";
+  if (most == kAny || most == kMostInteger) return text;
+  return text + ", at most " + text_of(most);
+}
+
+double number_of(const mm_options& options, std::string_view name) {
+  return value_of(options.numbers, std::span<const NumberOption>(kNumbers), options.estimator,
+                  name);
+}
+
+std::string_view word_of(const mm_options& options, std::string_view name) {
+  return value_of(options.texts, std::span<const TextOption>(kTexts), options.estimator, name);
+}
+
+std::size_t choice_of(const mm_options& options, std::string_view name) {
+  const auto words =
+      words_of(option_of(std::span<const TextOption>(kTexts), options.estimator, name).choices);
+  return static_cast<std::size_t>(std::ranges::find(words, word_of(options, name)) - words.begin());
+}
+
+std::string settings_of(const mm_options& options) {
+  const Owners owner = bit_of(options.estimator);
+  std::vector<std::string> settings;
+  const auto add = [&](std::string_view name, std::string_view value) {
+    settings.emplace_back(name).append(" ").append(value);
+  };
+  for (const TextOption& option : kTexts)
+    if ((option.of & owner) != 0) add(option.name, word_of(options, option.name));
+  for (const NumberOption& option : kNumbers) {
+    if ((option.of & owner) == 0) continue;
+    const double value = number_of(options, option.name);
+    add(option.name, std::isnan(value) ? "1 / n_features" : text_of(value));
+  }
+  return options.estimator + ": " + listed(settings);
+}
+
+Control control_of(const mm_options* options) {
+  if (options == nullptr || options->progress == nullptr) return {};
+  return Control([options](const Progress& progress) {
+    const bool has_gap = progress.relative_gap >= 0.0;
+    const mm_progress now{progress.n_iter, has_gap ? progress.relative_gap : progress.kkt_violation,
+                          0.0 - progress.dual_objective, progress.seconds};
+    return options->progress(&now, options->progress_user) == 0;
+  });
+}
+
+void log(const mm_options& options, mm_log_level level, const std::string& text) {
+  if (options.log != nullptr) options.log(level, text.c_str(), options.log_user);
+}
+
 } // namespace maxmargin::c
 
 using namespace maxmargin;
@@ -93,8 +138,8 @@ mm_status mm_options_new(const char* estimator, mm_options** options) {
   return guarded([&] {
     not_null(options, "options");
     const std::string name = &not_null(estimator, "estimator");
-    require(std::ranges::find(kEstimators, name) != kEstimators.end(),
-            "estimator must be one of " + listed(kEstimators) + ", got '" + name + "'");
+    require(std::ranges::find(kOwners, name) != kOwners.end(),
+            "estimator must be one of " + listed(kOwners) + ", got '" + name + "'");
     auto made = std::make_unique<mm_options>();
     made->estimator = name;
     *options = made.release();
@@ -109,8 +154,7 @@ mm_status mm_options_set_number(mm_options* options, const char* name, double va
   return guarded([&] {
     const std::string key = &not_null(name, "name");
     mm_options& set = not_null(options, "options");
-    check_name(set, kNumbers, key);
-    require(!std::isnan(value), key + " must be a number, got nan");
+    check(option_of(std::span<const NumberOption>(kNumbers), set.estimator, key), value);
     set.numbers[key] = value;
   });
 }
@@ -119,7 +163,10 @@ mm_status mm_options_set_text(mm_options* options, const char* name, const char*
   return guarded([&] {
     const std::string key = &not_null(name, "name"), text = &not_null(value, "value");
     mm_options& set = not_null(options, "options");
-    check_name(set, kTexts, key);
+    const auto words =
+        words_of(option_of(std::span<const TextOption>(kTexts), set.estimator, key).choices);
+    require(std::ranges::find(words, text) != words.end(),
+            key + " must be one of " + listed(words) + ", got '" + text + "'");
     set.texts[key] = text;
   });
 }
@@ -141,6 +188,14 @@ mm_status mm_options_set_progress(mm_options* options, mm_progress_function func
   return guarded([&] {
     mm_options& set = not_null(options, "options");
     set.progress = function;
-    set.user = user;
+    set.progress_user = user;
+  });
+}
+
+mm_status mm_options_set_log(mm_options* options, mm_log_function function, void* user) {
+  return guarded([&] {
+    mm_options& set = not_null(options, "options");
+    set.log = function;
+    set.log_user = user;
   });
 }

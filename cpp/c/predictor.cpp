@@ -1,6 +1,8 @@
 #include "c/handles.hpp"
 #include "maxmargin/model/decision/row_predictor.hpp"
 
+#include <cstddef>
+#include <cstring>
 #include <limits>
 #include <memory>
 
@@ -17,6 +19,7 @@ struct mm_predictor {
 struct mm_scratch {
   std::shared_ptr<const mm_predictor::Content> of;
   std::unique_ptr<maxmargin::RowPredictor::Memory> memory;
+  std::vector<std::byte> row; // without its gaps
 };
 
 namespace maxmargin::c {
@@ -44,6 +47,14 @@ void predict(const mm_predictor* predictor, mm_scratch* scratch, const MatrixVie
   if (decision_values != nullptr && own.is_pair) *decision_values = -*decision_values;
   if (predicted != nullptr)
     *predicted = own.labels.empty() ? result : own.labels[static_cast<std::size_t>(result)];
+}
+
+template <Real T>
+const T* without_gaps(const T* values, index_t n, index_t stride, std::vector<std::byte>& memory) {
+  memory.resize(static_cast<std::size_t>(n) * sizeof(T));
+  T* const numbers = reinterpret_cast<T*>(memory.data());
+  for (index_t j = 0; j < n; ++j) std::memcpy(numbers + j, values + j * stride, sizeof(T));
+  return numbers;
 }
 
 // Calls run(type) with a number of the type.
@@ -94,13 +105,15 @@ void mm_scratch_free(mm_scratch* scratch) {
 }
 
 mm_status mm_predictor_row(const mm_predictor* predictor, mm_scratch* scratch, const void* row,
-                           mm_type type, int64_t n_features, double* decision_values,
-                           double* predicted) {
+                           mm_type type, int64_t n_features, int64_t stride,
+                           double* decision_values, double* predicted) {
   return guarded([&] {
     not_null(static_cast<const char*>(row), "row");
     with_real(type, [&]<Real T>(T) {
-      predict(predictor, scratch, DenseView<T>{static_cast<const T*>(row), 1, n_features},
-              decision_values, predicted);
+      const T* values = static_cast<const T*>(row);
+      if (stride != 1 && n_features == not_null(predictor, "predictor").content->rows.n_features())
+        values = without_gaps(values, n_features, stride, not_null(scratch, "scratch").row);
+      predict(predictor, scratch, DenseView<T>{values, 1, n_features}, decision_values, predicted);
     });
   });
 }

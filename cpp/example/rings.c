@@ -41,10 +41,10 @@ int main(void) {
   check(mm_model_certificate(model, 0, "primal_objective", &primal));
 
   check(mm_model_save(model, "rings_c.model"));
-  check(mm_model_load("rings_c.model", &loaded));
-  check(mm_predict(model, X, 0, predicted));
-  check(mm_decision_values(model, X, 0, f));
-  check(mm_decision_values(loaded, X, 0, f_loaded));
+  check(mm_model_load("rings_c.model", 0, &loaded));
+  check(mm_predict(model, X, NULL, predicted));
+  check(mm_decision_values(model, X, NULL, f));
+  check(mm_decision_values(loaded, X, NULL, f_loaded));
   for (i = 0; i < N; ++i) n_right += predicted[i] == y[i];
   printf("gap %.1e of the objective, %d of %d right\n", gap / primal, n_right, N);
 

@@ -17,7 +17,9 @@ extern "C" {
         options: *const c_void, x: *const c_void, y: *const f64, weight: *const f64,
         model: *mut *mut c_void,
     ) -> c_int;
-    fn mm_predict(model: *const c_void, x: *const c_void, n_threads: c_int, out: *mut f64) -> c_int;
+    fn mm_predict(
+        model: *const c_void, x: *const c_void, options: *const c_void, out: *mut f64,
+    ) -> c_int;
     fn mm_model_free(model: *mut c_void);
 }
 const FLOAT64: c_int = 1;
@@ -44,7 +46,7 @@ fn main() {
         check(mm_options_new(text("svc").as_ptr(), &mut options));
         check(mm_options_set_number(options, text("C").as_ptr(), 10.0));
         check(mm_fit(options, x, y.as_ptr(), null(), &mut model));
-        check(mm_predict(model, x, 0, predicted.as_mut_ptr()));
+        check(mm_predict(model, x, null(), predicted.as_mut_ptr()));
         mm_model_free(model);
         mm_options_free(options);
         mm_samples_free(x);

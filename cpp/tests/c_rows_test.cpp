@@ -74,8 +74,8 @@ Predicted by_matrix(const mm_model& model, const mm_samples& X) {
   REQUIRE(mm_model_count(&model, "functions", &n_functions) == MM_OK);
   Predicted all{std::vector<double>(static_cast<std::size_t>(kRows * n_functions)),
                 std::vector<double>(kRows)};
-  REQUIRE(mm_decision_values(&model, &X, 1, all.values.data()) == MM_OK);
-  REQUIRE(mm_predict(&model, &X, 1, all.predicted.data()) == MM_OK);
+  REQUIRE(mm_decision_values(&model, &X, nullptr, all.values.data()) == MM_OK);
+  REQUIRE(mm_predict(&model, &X, nullptr, all.predicted.data()) == MM_OK);
   return all;
 }
 
@@ -105,7 +105,7 @@ std::vector<Predicted> by_row(const mm_model& model, const std::vector<T>& value
       }
     const auto at = [&](Predicted& of) { return of.values.data() + i * n_functions; };
     const long before = n_allocations;
-    mm_status status = mm_predictor_row(predictor.get(), scratch.get(), row, type, d, at(all[0]),
+    mm_status status = mm_predictor_row(predictor.get(), scratch.get(), row, type, d, 1, at(all[0]),
                                         &all[0].predicted[i]);
     if (status == MM_OK)
       status =
@@ -207,7 +207,7 @@ TEST_CASE("a precomputed kernel's rows are its values with all training samples"
   const char text[] = "svm_type epsilon_svr\nkernel_type precomputed\nnr_class 2\ntotal_sv 2\n"
                       "rho 0.5\nSV\n2 0:1 \n-3 0:4 \n";
   mm_model* read = nullptr;
-  REQUIRE(mm_model_from_text(text, sizeof text - 1, &read) == MM_OK);
+  REQUIRE(mm_model_from_text(text, sizeof text - 1, 0, &read) == MM_OK);
   const Owned<mm_model> model(read);
   std::int64_t d = 0;
   REQUIRE(mm_model_count(read, "features", &d) == MM_OK);
@@ -216,13 +216,49 @@ TEST_CASE("a precomputed kernel's rows are its values with all training samples"
   const auto predictor = predictor_of(*model, MM_FLOAT32);
   const auto scratch = scratch_of(*predictor);
   double value = 0.0;
-  REQUIRE(mm_predictor_row(predictor.get(), scratch.get(), row.data(), MM_FLOAT64, d, nullptr,
+  REQUIRE(mm_predictor_row(predictor.get(), scratch.get(), row.data(), MM_FLOAT64, d, 1, nullptr,
                            &value) == MM_OK);
   CHECK(value == 2.0 * 1.0 - 3.0 * 4.0 - 0.5);
   const std::int32_t index = 0;
   CHECK(contains(refused(mm_predictor_sparse_row(predictor.get(), scratch.get(), row.data(),
                                                  MM_FLOAT64, &index, MM_INT32, 1, nullptr, &value)),
                  "dense"));
+}
+
+TEST_CASE("rows whose numbers are apart are read where they stand, and take memory once") {
+  constexpr index_t n = 40, d = 6;
+  const Clouds clouds(n, d, 1.0);
+  const auto X = samples_of(clouds.values, n, d);
+  const auto check = [&](const mm_model& model, auto number) {
+    using T = decltype(number);
+    const auto predictor = predictor_of(model, MM_FLOAT64);
+    const auto scratch = scratch_of(*predictor);
+    const mm_type type = sizeof(T) == sizeof(float) ? MM_FLOAT32 : MM_FLOAT64;
+    const std::vector<T> rows(clouds.values.begin(), clouds.values.end());
+    std::vector<T> columns(rows.size());
+    for (index_t i = 0; i < n; ++i)
+      for (index_t k = 0; k < d; ++k) columns[k * n + i] = rows[i * d + k];
+    double expected = 0.0, value = 0.0;
+    long n_taken = 0;
+    for (index_t i = 0; i < n; ++i) {
+      REQUIRE(mm_predictor_row(predictor.get(), scratch.get(), &rows[i * d], type, d, 1, &expected,
+                               nullptr) == MM_OK);
+      const long before = n_allocations;
+      REQUIRE(mm_predictor_row(predictor.get(), scratch.get(), &columns[i], type, d, n, &value,
+                               nullptr) == MM_OK);
+      if (i > 0) n_taken += n_allocations - before;
+      CHECK(value == expected);
+    }
+    CHECK(n_taken == 0);
+    CHECK(contains(refused(mm_predictor_row(predictor.get(), scratch.get(), columns.data(), type,
+                                            d + 1, n, &value, nullptr)),
+                   "6 features, got 7"));
+  };
+  for (const char* name : {"svc", "linear_svc"}) {
+    const auto model = fitted(*options_of(name), *X, clouds.y.data());
+    check(*model, float{});
+    check(*model, double{});
+  }
 }
 
 TEST_CASE("far rows are far in float32 too") {
@@ -236,8 +272,8 @@ TEST_CASE("far rows are far in float32 too") {
   for (const double far : {1e12, 1e30, 1e39, -1e300}) {
     const double row[] = {far, -far, far};
     double value = 0.0;
-    REQUIRE(mm_predictor_row(predictor.get(), scratch.get(), row, MM_FLOAT64, 3, &value, nullptr) ==
-            MM_OK);
+    REQUIRE(mm_predictor_row(predictor.get(), scratch.get(), row, MM_FLOAT64, 3, 1, &value,
+                             nullptr) == MM_OK);
     CHECK(value == rho[0]); // of two classes, positive for the second
   }
 }
@@ -250,7 +286,7 @@ TEST_CASE("rows that mean nothing are refused, and the next one is right") {
   const auto scratch = scratch_of(*predictor);
   double expected = 0.0, value = 0.0;
   const auto row = [&](const double* numbers, index_t n_features = 3, mm_type type = MM_FLOAT64) {
-    return mm_predictor_row(predictor.get(), scratch.get(), numbers, type, n_features, &value,
+    return mm_predictor_row(predictor.get(), scratch.get(), numbers, type, n_features, 1, &value,
                             nullptr);
   };
   REQUIRE(row(clouds.values.data()) == MM_OK);
@@ -273,13 +309,13 @@ TEST_CASE("rows that mean nothing are refused, and the next one is right") {
   CHECK(contains(refused(sparse({0, 1, 2, 3}, clouds.values.data())), "n_stored"));
   CHECK(contains(refused(sparse({0}, nullptr)), "values"));
   CHECK(contains(refused(mm_predictor_row(other.get(), scratch.get(), clouds.values.data(),
-                                          MM_FLOAT64, 3, &value, nullptr)),
+                                          MM_FLOAT64, 3, 1, &value, nullptr)),
                  "scratch"));
   CHECK(contains(refused(mm_predictor_row(nullptr, scratch.get(), clouds.values.data(), MM_FLOAT64,
-                                          3, &value, nullptr)),
+                                          3, 1, &value, nullptr)),
                  "predictor"));
   CHECK(contains(refused(mm_predictor_row(predictor.get(), nullptr, clouds.values.data(),
-                                          MM_FLOAT64, 3, &value, nullptr)),
+                                          MM_FLOAT64, 3, 1, &value, nullptr)),
                  "scratch"));
   mm_predictor* none = nullptr;
   CHECK(contains(refused(mm_predictor_new(nullptr, MM_FLOAT64, &none)), "model"));
@@ -295,7 +331,7 @@ TEST_CASE("eight threads predict rows by one predictor") {
   const auto X = samples_of(clouds.values, 60, 4);
   const auto model = fitted(*options_of("svr"), *X, clouds.y.data());
   std::vector<double> expected(60);
-  REQUIRE(mm_predict(model.get(), X.get(), 1, expected.data()) == MM_OK);
+  REQUIRE(mm_predict(model.get(), X.get(), nullptr, expected.data()) == MM_OK);
   const auto predictor = predictor_of(*model, MM_FLOAT64);
   std::vector<int> is_right(8, 0);
   std::vector<std::thread> threads;
@@ -306,7 +342,7 @@ TEST_CASE("eight threads predict rows by one predictor") {
       for (index_t i = 0; i < 600; ++i) {
         double value = 0.0;
         same &= mm_predictor_row(predictor.get(), scratch.get(), &clouds.values[i % 60 * 4],
-                                 MM_FLOAT64, 4, nullptr, &value) == MM_OK;
+                                 MM_FLOAT64, 4, 1, nullptr, &value) == MM_OK;
         same &= value == expected[static_cast<std::size_t>(i % 60)];
       }
       is_right[t] = same;

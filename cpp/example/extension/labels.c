@@ -23,13 +23,13 @@ static PyObject* predict(const char* path, const Py_buffer* rows) {
   PyObject* result = NULL;
   double* out = PyMem_Calloc((size_t)n + 1, sizeof *out);
   if (out == NULL) return PyErr_NoMemory();
-  mm_status status = mm_model_load(path, &model);
+  mm_status status = mm_model_load(path, 0, &model);
   if (status == MM_OK)
     status = mm_samples_dense(rows->buf, MM_FLOAT64, n, rows->shape[1], rows->strides[0] / size,
                               rows->strides[1] / size, &X);
   if (status == MM_OK) {
     Py_BEGIN_ALLOW_THREADS;
-    status = mm_predict(model, X, 0, out);
+    status = mm_predict(model, X, NULL, out);
     Py_END_ALLOW_THREADS;
   }
   if (status == MM_OK)

@@ -72,8 +72,7 @@ template <class V> bool are_equal(std::span<const V> a, std::span<const V> b) {
          (a.empty() || std::memcmp(a.data(), b.data(), a.size_bytes()) == 0);
 }
 template <Real T> bool are_equal(const DenseView<T>& X, index_t i, index_t j) {
-  const auto size = static_cast<std::size_t>(X.cols);
-  return are_equal(std::span(X.row(i), size), std::span(X.row(j), size));
+  return are_equal(X.row_values(i), X.row_values(j));
 }
 template <Real T, class I> bool are_equal(const CsrView<T, I>& X, index_t i, index_t j) {
   return are_equal(X.row_indices(i), X.row_indices(j)) &&

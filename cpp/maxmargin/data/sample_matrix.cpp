@@ -9,7 +9,12 @@ namespace maxmargin {
 namespace {
 
 template <Real T> DenseSamples<T> copy(const DenseView<T>& X) {
-  return {{X.data, X.data + X.rows * X.cols}, X.rows, X.cols};
+  DenseSamples<T> samples{{}, X.rows, X.cols};
+  samples.values.reserve(static_cast<std::size_t>(X.rows * X.cols));
+  for_values(X, 0, X.rows, [&](std::span<const T> values) {
+    samples.values.insert(samples.values.end(), values.begin(), values.end());
+  });
+  return samples;
 }
 
 template <Real T, class I> CsrSamples<T, I> copy(const CsrView<T, I>& X) {
@@ -67,13 +72,14 @@ SampleMatrix rows_of(const MatrixView& X, std::span<const index_t> rows) {
   return std::visit([&](const auto& view) { return SampleMatrix(selected(view, rows)); }, X);
 }
 
-void check_samples(const MatrixView& X) {
+void check_samples(const MatrixView& X, index_t first_row) {
   std::visit(
-      [](const auto& view) {
+      [&](const auto& view) {
         check_structure(view);
         for (index_t i = 0; i < view.rows; ++i)
-          require(all_finite(stored_values(view, i, i + 1)),
-                  "a value of row " + std::to_string(i) + " of the samples is not finite");
+          require(all_finite(view.row_values(i)), "a value of row " +
+                                                      std::to_string(first_row + i) +
+                                                      " of the samples is not finite");
       },
       X);
 }

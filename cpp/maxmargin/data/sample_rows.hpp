@@ -29,16 +29,12 @@ template <Real T> class DenseRows {
   explicit DenseRows(const DenseView<T>& X) : X_(X) {}
   double dot(index_t i, const double* w) const { return table_.dot_wide(X_.row(i), w, X_.cols); }
   void add(index_t i, double a, double* w) const { table_.axpy_wide(a, X_.row(i), w, X_.cols); }
-  double square_norm(index_t i) const {
-    return sum_of_squares(std::span(X_.row(i), static_cast<std::size_t>(X_.cols)));
-  }
+  double square_norm(index_t i) const { return sum_of_squares(X_.row_values(i)); }
   // Calls visit(j) for every column.
   template <class Visit> void for_columns(index_t, const Visit& visit) const {
     for (index_t j = 0; j < X_.cols; ++j) visit(j);
   }
-  void fetch(index_t i) const {
-    prefetch_row(X_.row(i), static_cast<std::size_t>(X_.cols) * sizeof(T));
-  }
+  void fetch(index_t i) const { prefetch_row(X_.row(i), X_.row_values(i).size_bytes()); }
 
  private:
   const DenseView<T>& X_;

@@ -13,7 +13,7 @@ namespace maxmargin {
 namespace {
 
 constexpr index_t kProbes = 255;
-constexpr index_t kGrain = 256;       // rows, or elements, that a thread reads at the least
+constexpr index_t kGrain = 256;       // elements that a thread reads at the least
 constexpr index_t kWorkOfElement = 4; // multiplications that centring one takes as long as
 
 // Some of so many rows, spread over all.
@@ -40,13 +40,16 @@ template <class View> std::vector<double> medians_of(const View& X) {
   return medians;
 }
 
-// The sum, or whatever `add` makes, of part(begin, end) over ranges of [0, n).
-template <class Number, class Part, class Add>
-Number over_ranges(index_t n, index_t elements, int threads, Control& control, const Part& part,
-                   const Add& add) {
-  threads = thread_count_for(threads, static_cast<double>(elements));
+// The sum, or whatever `add` makes, of part(begin, end) over ranges of the rows, whose elements take
+// as long as so many multiplications.
+template <class Number, class View, class Part, class Add>
+Number over_rows(const View& X, index_t work, int threads, Control& control, const Part& part,
+                 const Add& add) {
+  const index_t elements = n_stored(X);
+  threads = thread_count_for(threads, static_cast<double>(work * elements));
   std::vector<Number> parts(static_cast<std::size_t>(threads), Number(0));
-  parallel_ranges(n, kGrain, threads, control, [&](index_t begin, index_t end, int thread) {
+  const index_t grain = 1 + kGrain * X.rows / std::max<index_t>(1, elements);
+  parallel_ranges(X.rows, grain, threads, control, [&](index_t begin, index_t end, int thread) {
     parts[thread] = add(parts[thread], part(begin, end));
   });
   return std::accumulate(parts.begin(), parts.end(), Number(0), add);
@@ -56,13 +59,17 @@ double greater(double a, double b) {
   return std::max(a, b);
 }
 
-template <Real T> double largest_of(std::span<const T> values, int threads, Control& control) {
+template <class View> double largest_of(const View& X, int threads, Control& control) {
+  using T = typename View::value_type;
   const auto& table = simd::real_table<T>();
-  const auto n = static_cast<index_t>(values.size());
-  return over_ranges<double>(
-      n, n, threads, control,
+  return over_rows<double>(
+      X, 1, threads, control,
       [&](index_t begin, index_t end) {
-        return static_cast<double>(table.largest_magnitude(values.data() + begin, end - begin));
+        T largest = 0;
+        for_values(X, begin, end, [&](std::span<const T> values) {
+          largest = std::max(largest, table.largest_magnitude(values.data(), std::ssize(values)));
+        });
+        return static_cast<double>(largest);
       },
       greater);
 }
@@ -70,8 +77,7 @@ template <Real T> double largest_of(std::span<const T> values, int threads, Cont
 double largest_magnitude(const MatrixView& X, const Scaling& scaling, int threads,
                          Control& control) {
   if (scaling.centre.empty())
-    return std::visit(
-        [&](const auto& view) { return largest_of(stored_values(view), threads, control); }, X);
+    return std::visit([&](const auto& view) { return largest_of(view, threads, control); }, X);
   const auto of_rows = [&](const auto& view, index_t begin, index_t end) {
     double largest = 0.0;
     for (index_t i = begin; i < end; ++i)
@@ -81,8 +87,8 @@ double largest_magnitude(const MatrixView& X, const Scaling& scaling, int thread
   };
   double largest = std::visit(
       [&](const auto& view) {
-        return over_ranges<double>(
-            view.rows, kWorkOfElement * n_stored(view), threads, control,
+        return over_rows<double>(
+            view, kWorkOfElement, threads, control,
             [&](index_t begin, index_t end) { return of_rows(view, begin, end); }, greater);
       },
       X);
@@ -130,16 +136,17 @@ std::vector<double> column_medians(const MatrixView& X) {
 }
 
 double density_of(const MatrixView& X, int threads, Control& control) {
-  const auto count = [](const auto& values) {
-    return static_cast<index_t>(values.size()) - std::ranges::count(values, 0);
-  };
   const index_t nnz = std::visit(
       [&](const auto& view) {
         if constexpr (is_dense<std::decay_t<decltype(view)>>)
-          return over_ranges<index_t>(
-              n_stored(view), n_stored(view), threads, control,
+          return over_rows<index_t>(
+              view, 1, threads, control,
               [&](index_t begin, index_t end) {
-                return count(stored_values(view).subspan(begin, end - begin));
+                index_t count = 0;
+                for_values(view, begin, end, [&](auto values) {
+                  count += std::ssize(values) - std::ranges::count(values, 0);
+                });
+                return count;
               },
               std::plus<>());
         else

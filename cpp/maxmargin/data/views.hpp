@@ -7,14 +7,18 @@
 
 namespace maxmargin {
 
-// Row-major samples that the caller owns.
+// Row-major samples that the caller owns. Each row begins `stride` numbers behind the one before it.
 template <Real T> struct DenseView {
   using value_type = T;
   const T* data = nullptr;
   index_t rows = 0;
   index_t cols = 0;
+  index_t stride = cols;
 
-  const T* row(index_t i) const { return data + i * cols; }
+  const T* row(index_t i) const { return data + i * stride; }
+  std::span<const T> row_values(index_t i) const {
+    return {row(i), static_cast<std::size_t>(cols)};
+  }
 };
 
 // Compressed sparse rows that the caller owns. Requires: in every row the column indices ascend
@@ -51,7 +55,7 @@ inline index_t n_cols(const MatrixView& X) {
 }
 
 template <Real T> DenseView<T> rows_between(const DenseView<T>& X, index_t begin, index_t end) {
-  return {X.row(begin), end - begin, X.cols};
+  return {X.row(begin), end - begin, X.cols, X.stride};
 }
 template <Real T, class I>
 CsrView<T, I> rows_between(const CsrView<T, I>& X, index_t begin, index_t end) {
@@ -68,18 +72,19 @@ inline bool is_sparse(const MatrixView& X) {
   return std::visit([](const auto& view) { return !is_dense<std::decay_t<decltype(view)>>; }, X);
 }
 
-// Those of rows [begin, end).
-template <Real T>
-std::span<const T> stored_values(const DenseView<T>& X, index_t begin, index_t end) {
-  return {X.row(begin), static_cast<std::size_t>((end - begin) * X.cols)};
+// Calls visit(values) for the values stored of rows [begin, end), with all of them where nothing lies
+// between the rows.
+template <Real T, class Visit>
+void for_values(const DenseView<T>& X, index_t begin, index_t end, const Visit& visit) {
+  const index_t step = X.stride == X.cols ? end - begin : 1;
+  for (index_t i = begin; i < end; i += step)
+    visit(std::span(X.row(i), static_cast<std::size_t>(step * X.cols)));
 }
-template <Real T, class I>
-std::span<const T> stored_values(const CsrView<T, I>& X, index_t begin, index_t end) {
-  if (begin == end) return {};
-  return {X.values + X.indptr[begin], static_cast<std::size_t>(X.indptr[end] - X.indptr[begin])};
-}
-template <class View> std::span<const typename View::value_type> stored_values(const View& X) {
-  return stored_values(X, 0, X.rows);
+template <Real T, class I, class Visit>
+void for_values(const CsrView<T, I>& X, index_t begin, index_t end, const Visit& visit) {
+  if (begin == end) return;
+  visit(std::span(X.values + X.indptr[begin],
+                  static_cast<std::size_t>(X.indptr[end] - X.indptr[begin])));
 }
 
 // Calls visit(column, value) for the values stored of row i.

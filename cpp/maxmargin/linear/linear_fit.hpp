@@ -1,6 +1,7 @@
 #pragma once
 
 #include "maxmargin/base/control.hpp"
+#include "maxmargin/base/export.hpp"
 #include "maxmargin/data/views.hpp"
 #include "maxmargin/linear/linear_problem.hpp"
 
@@ -35,15 +36,17 @@ struct LinearFit {
 // of more, one for each class against the rest, where the weight of a class counts in its own
 // problem and the rest has 1 (LIBLINEAR's rule), or one of all classes together. Folds and classes
 // are shared among threads; the result does not depend on how many. Returned by fold and C.
-std::vector<LinearFit> fit_linear_classifier(const ClassSamples& samples, std::span<const double> C,
-                                             const LinearFormulation& formulation,
-                                             const LinearOptions& options, Control& control);
+MAXMARGIN_API std::vector<LinearFit> fit_linear_classifier(const ClassSamples& samples,
+                                                           std::span<const double> C,
+                                                           const LinearFormulation& formulation,
+                                                           const LinearOptions& options,
+                                                           Control& control);
 
 // Likewise a linear regression with targets y.
-std::vector<LinearFit> fit_linear_regression(const MatrixView& X, std::span<const double> y,
-                                             std::span<const double> weight,
-                                             std::span<const double> C,
-                                             const LinearFormulation& formulation,
-                                             const LinearOptions& options, Control& control);
+MAXMARGIN_API std::vector<LinearFit>
+fit_linear_regression(const MatrixView& X, std::span<const double> y,
+                      std::span<const double> weight, std::span<const double> C,
+                      const LinearFormulation& formulation, const LinearOptions& options,
+                      Control& control);
 
 } // namespace maxmargin::linear

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "maxmargin/base/export.hpp"
+#include "maxmargin/model/index_base.hpp"
 #include "maxmargin/model/kernel_model.hpp"
-#include "maxmargin/model/text.hpp"
 
 #include <string>
 #include <string_view>
@@ -14,8 +14,8 @@ namespace maxmargin {
 // the round trip exactly.
 
 // The types' names in the files; the second throws InvalidArgument on another name.
-MAXMARGIN_INSIDE std::string_view name_of(SvmType type);
-MAXMARGIN_INSIDE SvmType type_named(std::string_view name);
+MAXMARGIN_API std::string_view name_of(SvmType type);
+MAXMARGIN_API SvmType type_named(std::string_view name);
 
 // Throws: InvalidArgument, with line number, on anything else. Nothing is allocated on the word of
 // a number in the text, and every text that was cut short is refused. The classes are put in the ascending order of their labels; the
@@ -25,20 +25,21 @@ MAXMARGIN_INSIDE SvmType type_named(std::string_view name);
 MAXMARGIN_API KernelModel read_model(std::string_view text, IndexBase base = IndexBase::automatic,
                                      index_t n_features = -1);
 // The same; `control` is polled.
-MAXMARGIN_INSIDE KernelModel read_model(std::string_view text, IndexBase base, index_t n_features,
-                                        Control& control);
+MAXMARGIN_API KernelModel read_model(std::string_view text, IndexBase base, index_t n_features,
+                                     Control& control);
 
 // The classes stand in the order of votes. `labels` are theirs; empty: those of the model. Indices
 // count from 1 and zeros are left out, as in LIBSVM's files.
 // Throws: InvalidArgument when a label is not a 32-bit integer, or the format does not know the
 // kernel.
 MAXMARGIN_API std::string write_model(const KernelModel& model, std::vector<double> labels = {});
-MAXMARGIN_INSIDE std::string write_model(const KernelModel& model, std::vector<double> labels,
-                                         Control& control);
+MAXMARGIN_API std::string write_model(const KernelModel& model, std::vector<double> labels,
+                                      Control& control);
 
 // The same of parts as they stand, the classes in their order. Column j has the index
 // j + first_index, which is 0 for a precomputed kernel.
-std::string model_text(const KernelModelParts& model, index_t first_index);
-std::string model_text(const KernelModelParts& model, index_t first_index, Control& control);
+MAXMARGIN_API std::string model_text(const KernelModelParts& model, index_t first_index);
+MAXMARGIN_API std::string model_text(const KernelModelParts& model, index_t first_index,
+                                     Control& control);
 
 } // namespace maxmargin

@@ -4,7 +4,7 @@
 #include "maxmargin/base/export.hpp"
 #include "maxmargin/data/sample_matrix.hpp"
 #include "maxmargin/data/views.hpp"
-#include "maxmargin/model/text.hpp"
+#include "maxmargin/model/index_base.hpp"
 
 #include <span>
 #include <string>

@@ -10,20 +10,10 @@
 #include <charconv>
 #include <cmath>
 #include <concepts>
-#include <optional>
 #include <string>
 #include <string_view>
 
 namespace maxmargin {
-
-// How the column numbers of a file count. `automatic` is one, unless an index 0 occurs anywhere.
-enum class IndexBase { automatic, zero, one };
-
-// Nothing is automatic.
-inline IndexBase index_base(std::optional<bool> zero_based) {
-  if (!zero_based) return IndexBase::automatic;
-  return *zero_based ? IndexBase::zero : IndexBase::one;
-}
 
 // The token in quotes for a message: shortened, and plain ASCII whatever its bytes are.
 std::string quoted(std::string_view token);

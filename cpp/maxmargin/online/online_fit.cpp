@@ -102,10 +102,10 @@ void require_bounded(const MatrixView& X, const OnlineSettings& settings, Contro
         RowReader reader(view, settings.is_mapped, false, control);
         for (index_t begin = 0; begin < view.rows; begin += reader.rows_per_poll()) {
           const index_t end = std::min(view.rows, begin + reader.rows_per_poll());
-          const auto values = stored_values(view, begin, end);
-          if (!(table.largest_magnitude(values.data(), static_cast<index_t>(values.size())) <=
-                largest))
-            throw NumericError("X holds values that are not finite, or too large");
+          for_values(view, begin, end, [&](std::span<const T> values) {
+            if (!(table.largest_magnitude(values.data(), std::ssize(values)) <= largest))
+              throw NumericError("X holds values that are not finite, or too large");
+          });
           reader.note(0, end - begin);
         }
       },

@@ -50,7 +50,7 @@ template <class View> class RowReader {
   }
 
   template <Real T> static void release(const DenseView<T>& X) {
-    release_mapped(X.data, static_cast<std::size_t>(X.rows * X.cols) * sizeof(T));
+    release_mapped(X.data, static_cast<std::size_t>(X.rows * X.stride) * sizeof(T));
   }
   template <Real T, class I> static void release(const CsrView<T, I>& X) {
     release_mapped(X.values, static_cast<std::size_t>(X.nnz()) * sizeof(T));

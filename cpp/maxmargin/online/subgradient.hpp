@@ -1,6 +1,7 @@
 #pragma once
 
 #include "maxmargin/base/control.hpp"
+#include "maxmargin/base/export.hpp"
 #include "maxmargin/data/views.hpp"
 #include "maxmargin/online/lazy_weights.hpp"
 #include "maxmargin/optim/mistake_passes.hpp"
@@ -148,12 +149,12 @@ struct OnlineFit {
 //
 // A binary problem that waits for mistakes reads the int8 rows, if there are, and X itself only
 // where they do not decide. The result is the same.
-OnlineFit train_online(const OnlineProblem& problem, const OnlineSettings& settings,
-                       OnlineState start, Control& control);
+MAXMARGIN_API OnlineFit train_online(const OnlineProblem& problem, const OnlineSettings& settings,
+                                     OnlineState start, Control& control);
 
 // F at the given weights, in float64.
-double online_objective(const OnlineProblem& problem, const OnlineSettings& settings,
-                        const std::vector<double>& w, const std::vector<double>& b,
-                        Control& control);
+MAXMARGIN_API double online_objective(const OnlineProblem& problem, const OnlineSettings& settings,
+                                      const std::vector<double>& w, const std::vector<double>& b,
+                                      Control& control);
 
 } // namespace maxmargin::online

@@ -12,10 +12,10 @@ struct KernelFit {
 };
 
 // The parts of a model that follow from which rows of X are its support vectors.
-KernelModelParts parts_of(SvmType type, const MatrixView& X, const KernelParams& kernel,
-                          std::vector<index_t> support);
+MAXMARGIN_API KernelModelParts parts_of(SvmType type, const MatrixView& X,
+                                        const KernelParams& kernel, std::vector<index_t> support);
 
 // Throws NumericError where a number of the solution is not finite.
-KernelFit finished(KernelModelParts parts, Certificates certificates);
+MAXMARGIN_API KernelFit finished(KernelModelParts parts, Certificates certificates);
 
 } // namespace maxmargin

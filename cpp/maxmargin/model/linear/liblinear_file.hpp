@@ -27,7 +27,7 @@ enum LiblinearSolver : int {
 };
 
 // Whether it is one of them.
-bool is_liblinear_solver(int solver);
+MAXMARGIN_API bool is_liblinear_solver(int solver);
 inline bool is_liblinear_regression(int solver) {
   return solver >= kSquaredRegression && solver <= kRegressionDual;
 }
@@ -52,9 +52,9 @@ struct LiblinearFile {
 
 // Throws: InvalidArgument, with line number, on anything else. Nothing is allocated on the word of
 // a number in the text, and a text that was cut short is refused.
-LiblinearFile read_liblinear(std::string_view text);
+MAXMARGIN_API LiblinearFile read_liblinear(std::string_view text);
 // Numbers have the fewest digits that give back the same bits.
-std::string write_liblinear(const LiblinearFile& file);
+MAXMARGIN_API std::string write_liblinear(const LiblinearFile& file);
 
 struct LabelledLinearModel {
   LinearModel model;
