@@ -1,6 +1,7 @@
 // The C interface under libFuzzer: samples, options and models out of its bytes, a fit of them where
 // they are accepted, and predictions, whole and by row.
 
+#include "bytes.hpp"
 #include "c/maxmargin.h"
 
 #include <algorithm>
@@ -15,41 +16,6 @@
 #include <vector>
 
 namespace {
-
-// What is left of the input; zeros behind its end.
-class Bytes {
- public:
-  Bytes(const std::uint8_t* data, std::size_t size) : data_(data), size_(size) {}
-
-  template <class T> T take() {
-    T value{};
-    const std::size_t n = std::min(sizeof value, size_);
-    if (n > 0) std::memcpy(&value, data_, n);
-    data_ += n;
-    size_ -= n;
-    return value;
-  }
-  // Mostly small; at times anything.
-  std::int64_t number(std::int64_t most) {
-    const auto choice = take<std::uint8_t>();
-    if (choice == 255) return take<std::int64_t>();
-    return choice % (most + 1);
-  }
-  double real() {
-    const auto choice = take<std::uint8_t>();
-    if (choice >= 250) return take<double>();
-    return (choice - 100) * (choice % 2 == 0 ? 0.1 : 1.0);
-  }
-  std::string text() {
-    std::string text(reinterpret_cast<const char*>(data_), std::min<std::size_t>(size_, 4096));
-    return text;
-  }
-  bool is_empty() const { return size_ == 0; }
-
- private:
-  const std::uint8_t* data_;
-  std::size_t size_;
-};
 
 template <auto free> struct Free {
   void operator()(auto* handle) const { free(handle); }
@@ -96,7 +62,12 @@ struct Data {
       narrow.assign(numbers.begin(), numbers.end());
       const void* const values =
           type == MM_FLOAT32 ? static_cast<const void*>(narrow.data()) : numbers.data();
-      is_ok(mm_samples_dense(values, type, n, d, d, 1, &made));
+      // By rows, by columns, or a part of either.
+      const bool by_columns = bytes.take<std::uint8_t>() % 2 == 1;
+      const std::int64_t row = by_columns ? 1 : d, column = by_columns ? n : 1;
+      if (n > 0) n -= bytes.take<std::uint8_t>() % n;
+      d -= bytes.take<std::uint8_t>() % d;
+      is_ok(mm_samples_dense(values, type, n, d, row, column, &made));
     } else {
       indptr.push_back(0);
       for (std::int64_t i = 0; i < n; ++i) {
@@ -132,8 +103,8 @@ void predict(const mm_model& model, const Data& data, Bytes& bytes) {
       static_cast<std::size_t>(std::max<std::int64_t>(data.n, 1) * n_functions));
   std::vector<double> predicted(static_cast<std::size_t>(data.n) + 1);
   if (data.samples) {
-    is_ok(mm_predict(&model, data.samples.get(), 1, predicted.data()));
-    is_ok(mm_decision_values(&model, data.samples.get(), 1, values.data()));
+    is_ok(mm_predict(&model, data.samples.get(), nullptr, predicted.data()));
+    is_ok(mm_decision_values(&model, data.samples.get(), nullptr, values.data()));
   }
   mm_predictor* packed = nullptr;
   if (!is_ok(mm_predictor_new(&model, static_cast<mm_type>(bytes.number(2)), &packed))) return;
@@ -148,7 +119,9 @@ void predict(const mm_model& model, const Data& data, Bytes& bytes) {
     indices.push_back(static_cast<std::int32_t>(bytes.number(d)));
   }
   double label = 0.0;
-  is_ok(mm_predictor_row(packed, memory, row.data(), MM_FLOAT64, d, values.data(), &label));
+  is_ok(mm_predictor_row(packed, memory, row.data(), MM_FLOAT64, d, 1, values.data(), &label));
+  const double* const last = row.data() + std::max<std::int64_t>(1, d) - 1;
+  is_ok(mm_predictor_row(packed, memory, last, MM_FLOAT64, d, -1, values.data(), &label));
   const std::int64_t n_stored = bytes.number(d);
   if (n_stored <= d)
     is_ok(mm_predictor_sparse_row(packed, memory, row.data(), MM_FLOAT64, indices.data(), MM_INT32,
@@ -172,6 +145,11 @@ void fit(Bytes& bytes) {
                                 kValues[bytes.take<std::uint8_t>() % kValues.size()]));
   const Data data(bytes);
   if (!data.samples) return;
+  std::size_t n_logged = 0;
+  const auto log = [](mm_log_level, const char* line, void* user) {
+    *static_cast<std::size_t*>(user) += std::strlen(line);
+  };
+  is_ok(mm_options_set_log(made, log, &n_logged));
   mm_model* fitted = nullptr;
   if (!is_ok(mm_fit(made, data.samples.get(), data.y.data(), data.weight.data(), &fitted))) return;
   const Model model(fitted);
@@ -184,7 +162,9 @@ void load(Bytes& bytes) {
   const Data data(bytes);
   const std::string text = bytes.text();
   mm_model* read = nullptr;
-  if (!is_ok(mm_model_from_text(text.data(), text.size(), &read))) return;
+  if (!is_ok(mm_model_from_text(text.data(), text.size(), data.d, &read)) &&
+      !is_ok(mm_model_from_text(text.data(), text.size(), 0, &read)))
+    return;
   const Model model(read);
   predict(*read, data, bytes);
 }
