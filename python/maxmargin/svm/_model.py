@@ -102,20 +102,20 @@ class TrainedMachine:
     def as_shown(self) -> TrainedMachine:
         """Return the same with what a caller has written into the intercept, itself if nothing.
 
-        It may run in many threads at once. ValueError, once, where that is no intercept.
+        It may run in many threads at once. ValueError where that is no intercept.
         """
         shown = vars(self).get("intercept")
         if shown is None or np.array_equal(shown, self._signed(-self.core.rho)):
             return self
+        return self.with_intercept(shown)
+
+    def with_intercept(self, value: Any) -> TrainedMachine:
+        """Return the same with another intercept; ValueError, and the old one, where it is none."""
         try:
-            return self.with_intercept(shown)
+            value = _input.check_part("intercept_", value, self.core.rho.shape)
         except ValueError:
             vars(self).pop("intercept", None)
             raise
-
-    def with_intercept(self, value: Any) -> TrainedMachine:
-        """Return the same with another intercept; ValueError where it is not one."""
-        value = _input.check_part("intercept_", value, self.core.rho.shape)
         return self.changed(rho=-self._signed(value))
 
     def _signed(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
