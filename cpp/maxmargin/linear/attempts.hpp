@@ -2,6 +2,8 @@
 
 #include "maxmargin/linear/linear_problem.hpp"
 
+#include <utility>
+
 namespace maxmargin::linear {
 
 // Whether a solver has ended before its goal, and not because the caller wanted it to.
@@ -14,6 +16,18 @@ LinearOptions rest_of(LinearOptions options, const LinearSolution& before);
 // The better separator and the better bound of two attempts at one problem; the second where it has
 // converged.
 LinearSolution better_of(LinearSolution first, LinearSolution second, double tol);
+
+// Of two solvers, where the first has failed after so many iterations, the second goes on.
+template <class First, class Second>
+LinearSolution in_turn(const LinearOptions& options, index_t n_tried, const First& first,
+                       const Second& second) {
+  LinearOptions few = options;
+  if (options.max_iter < 0 || options.max_iter > n_tried) few.max_iter = n_tried;
+  LinearSolution solution = first(few);
+  if (!has_failed(solution, options)) return solution;
+  LinearSolution last = second(rest_of(options, solution), solution);
+  return better_of(std::move(solution), std::move(last), options.tol);
+}
 
 // After all attempts: weights of 0 where a solution that has not converged is worse.
 void conclude(LinearSolution& solution, const LinearProblem& problem, double tol);

@@ -139,6 +139,12 @@ void balance(std::vector<double>& beta) {
     if ((b > 0.0) == (positive > -negative)) b *= factor;
 }
 
+std::vector<double> l1_penalties(const LinearProblem& problem, const InterceptFeature& intercept) {
+  std::vector<double> lambda(static_cast<std::size_t>(n_cols(problem.X)), 1.0);
+  if (intercept.feature != 0.0) lambda.push_back(std::sqrt(intercept.ridge));
+  return lambda;
+}
+
 L1DualPoint l1_dual_point(const LinearProblem& problem, std::span<const double> beta,
                           double steepest) {
   if (problem.loss == LinearLoss::logistic) {

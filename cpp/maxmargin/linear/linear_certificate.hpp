@@ -26,6 +26,9 @@ double loss_at(const LinearProblem& problem, index_t i, double value);
 // down.
 void balance(std::vector<double>& beta);
 
+// Of the weights of x~, with penalty l1.
+std::vector<double> l1_penalties(const LinearProblem& problem, const InterceptFeature& intercept);
+
 // The share of beta that has the best dual objective with penalty l1, and that objective,
 // minimised. `steepest` is the greatest of |sum_i beta_i x~_ik| / lambda_k. Requires: beta has the
 // signs of y.

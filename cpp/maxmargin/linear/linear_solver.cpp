@@ -4,7 +4,6 @@
 #include "maxmargin/linear/descent/coordinate_descent.hpp"
 #include "maxmargin/linear/l1/l1_coordinate_descent.hpp"
 #include "maxmargin/linear/l1/l1_interior_point.hpp"
-#include "maxmargin/linear/l1/l1_newton.hpp"
 #include "maxmargin/linear/l1/l1_working_set.hpp"
 #include "maxmargin/linear/linear_certificate.hpp"
 #include "maxmargin/linear/newton/few_samples.hpp"
@@ -16,6 +15,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <utility>
 
 namespace maxmargin::linear {
@@ -33,9 +33,18 @@ constexpr index_t kSamplesPerFeature = 20;
 // Few samples of many features: those that the rotated samples may have, of 8 bytes.
 constexpr double kMostRotated = 1 << 25;
 constexpr index_t kFewestPassesToTry = 600; // with its second way to keep a great bias
-// Passes over the features with penalty l1, before the interior point method: half as many as there
-// are samples take as long as its thirty steps.
-constexpr index_t kFewestL1Passes = 100, kMostL1Passes = 1000;
+// Passes over the features with penalty l1 before its steps: as many as take this share of their
+// time. That is the most that trying them in vain costs; at C = 0.01 they are often all.
+constexpr double kL1PassesOfSteps = 0.3;
+constexpr index_t kFewestL1Passes = 2, kMostL1Passes = 1000;
+// Few features of more samples have no passes but for a small C.
+constexpr index_t kL1SamplesPerFeature = 2;
+// Nanoseconds of a product of dense matrices and of one that is looked up, in the sums over pairs of
+// features of a sparse row, and of an element in a pass. Proximal Newton's quadratics take about
+// 0.6 d^3 products: 5000 x 512 samples, C = 1, take 8 ms at a density of 0.03, 17 ms at 0.1 and
+// 72 ms dense, and passes 0.17, 0.5 and 11 ms, of which dense ones halve many steps at first.
+constexpr double kProductNs = 0.1, kSparseProductNs = 1.0, kQuadraticProducts = 0.6;
+constexpr double kL1ElementNs = 2.2, kL1DenseElementNs = 4.0;
 // Of few features: with fewer than these all methods take less than a millisecond. Passes are tried
 // first where there are hardly more samples, and where C ||x||^2 is small on the average of some
 // rows: normal samples, 256 x 128, take 1 to 7 ms by descent and 4 to 15 ms by steps, for C from
@@ -54,18 +63,6 @@ constexpr index_t kFeaturesPerPass = 1, kFeaturesPerSquaredPass = 8;
 constexpr index_t kPassesAsGiven = 50;
 constexpr index_t kElementsPerWeight = 2;
 
-// Of two solvers, where the first has failed after so many iterations, the second goes on.
-template <class First, class Second>
-LinearSolution in_turn(const LinearOptions& options, index_t n_tried, const First& first,
-                       const Second& second) {
-  LinearOptions few = options;
-  if (options.max_iter < 0 || options.max_iter > n_tried) few.max_iter = n_tried;
-  LinearSolution solution = first(few);
-  if (!has_failed(solution, options)) return solution;
-  LinearSolution last = second(rest_of(options, solution), solution);
-  return better_of(std::move(solution), std::move(last), options.tol);
-}
-
 } // namespace
 
 LinearSolver::LinearSolver(const MatrixView& X, const LinearFormulation& formulation,
@@ -76,11 +73,9 @@ LinearSolver::LinearSolver(const MatrixView& X, const LinearFormulation& formula
   const index_t n = n_rows(X), d = n_cols(X);
   if (formulation.loss == LinearLoss::logistic && formulation.penalty == Penalty::l2) return;
   if (formulation.penalty == Penalty::l1) {
-    if (!has_few_features_) columns_.emplace(X_, threads, control);
-    if (n <= kMostL1Samples)
-      passes_to_try_ = std::clamp(n / 2, kFewestL1Passes, kMostL1Passes);
-    else if (d <= kMostFeatures)
-      passes_to_try_ = kMostL1Passes;
+    if (has_few_features_ && (d < kFewestTried || n > kL1SamplesPerFeature * d)) return;
+    columns_.emplace(X_, threads, control);
+    if (std::min(n, d) <= kMostFeatures) passes_to_try_ = l1_passes();
   } else if (has_few_features_ && d >= kFewestTried && n < kFewestSamplesPerFeature * d) {
     samples_.emplace(X_, threads, control);
     passes_to_try_ = d;
@@ -93,7 +88,7 @@ LinearSolver::LinearSolver(const MatrixView& X, const LinearFormulation& formula
     samples_.emplace(X_, threads, control);
     passes_to_try_ = kPassesToTry;
   }
-  if (formulation.penalty == Penalty::l1 || has_few_features_) return;
+  if (has_few_features_ || formulation.penalty == Penalty::l1) return;
   if (n < d && n <= kMostFeatures && SampleRotation::n_elements(X, n) <= kMostRotated)
     passes_to_try_ = passes_of_rotation();
   else if (n >= d && d <= kMostFeatures)
@@ -114,16 +109,7 @@ LinearSolution LinearSolver::solve(const LinearProblem& problem, const LinearOpt
 
 LinearSolution LinearSolver::attempt(const LinearProblem& problem, const LinearOptions& options,
                                      Control& control) const {
-  if (columns_)
-    return in_turn(
-        options, passes_to_try_.value_or(kDefaultFeaturePasses),
-        [&](const LinearOptions& few) {
-          return solve_l1_coordinate_descent(*columns_, problem, few, control);
-        },
-        [&](const LinearOptions& rest, const LinearSolution& before) {
-          return solve_l1_working_set(*columns_, problem, before, rest, control);
-        });
-  if (problem.penalty == Penalty::l1) return solve_l1_newton(problem, options, control);
+  if (problem.penalty == Penalty::l1) return attempt_l1(problem, options, control);
   // The least value 0 leaves no room for a relative gap.
   if (const auto trivial = solve_without_weights(problem)) return *trivial;
   const auto descend = [&](const LinearOptions& few) {
@@ -149,6 +135,22 @@ LinearSolution LinearSolver::attempt(const LinearProblem& problem, const LinearO
       });
 }
 
+LinearSolution LinearSolver::attempt_l1(const LinearProblem& problem, const LinearOptions& options,
+                                        Control& control) const {
+  if (!columns_ && !is_easy(problem)) return solve_l1_by_steps(problem, options, control);
+  std::optional<Columns> own; // where the choice is by C
+  const Columns& columns = columns_ ? *columns_ : own.emplace(X_, options.threads, control);
+  return in_turn(
+      options, columns_ ? passes_to_try_.value_or(kDefaultFeaturePasses) : kEasyPasses,
+      [&](const LinearOptions& few) {
+        return solve_l1_coordinate_descent(columns, problem, few, control);
+      },
+      [&](const LinearOptions& rest, const LinearSolution& before) {
+        return columns_ ? solve_l1_working_set(columns, problem, before, rest, control)
+                        : solve_l1_by_steps(problem, rest, control);
+      });
+}
+
 bool LinearSolver::is_easy(const LinearProblem& problem) const {
   if (n_cols(X_) < kFewestTried) return false;
   const AnyRows rows(X_);
@@ -170,6 +172,18 @@ index_t LinearSolver::passes_of_rotation() const {
   return static_cast<index_t>(std::clamp(is_squared_ ? passes / kFeaturesPerSquaredPass : passes,
                                          static_cast<double>(kFewestPassesToTry),
                                          static_cast<double>(kDefaultPasses)));
+}
+
+index_t LinearSolver::l1_passes() const {
+  const auto n = static_cast<double>(n_rows(X_)), d = static_cast<double>(n_cols(X_));
+  const auto stored = static_cast<double>(n_stored(X_));
+  const double of_element = is_sparse(X_) ? kL1ElementNs : kL1DenseElementNs;
+  double steps = kProductNs * l1_interior_products(n, std::min(2.0 * n, d));
+  if (n_rows(X_) > kL1SamplesPerFeature * n_cols(X_))
+    steps = kProductNs * kQuadraticProducts * d * d * d +
+            stored * stored / n / 2.0 * (is_sparse(X_) ? kSparseProductNs : kProductNs);
+  return std::clamp(static_cast<index_t>(kL1PassesOfSteps * steps / (of_element * stored)),
+                    kFewestL1Passes, kMostL1Passes);
 }
 
 void LinearSolver::copy_if_mostly_zero(int threads, Control& control) {

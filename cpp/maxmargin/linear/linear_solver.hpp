@@ -16,9 +16,11 @@ namespace maxmargin::linear {
 // reads them, for all machines:
 //
 //   logistic loss, penalty l2     Newton's method of its own
-//   few features, penalty l1      proximal Newton's method
-//   penalty l1                    coordinate descent on the features, then proximal Newton's method
-//                                 on those that count
+//   few features, penalty l1      proximal Newton's method, and the interior point method where its
+//                                 quadratics take long; before it, for a small C, coordinate descent
+//   penalty l1                    coordinate descent on the features, then these methods on those
+//                                 that count; the interior point method first, where there are no
+//                                 more than twice as many samples
 //   few features                  steps: Newton's method in the primal, or, for few samples and
 //                                 losses that are not squared, the interior point method
 //   few features, and hardly more
@@ -31,8 +33,7 @@ namespace maxmargin::linear {
 //                                 samples, as they are given, until passes are many
 //
 // Where Newton's method fails, the interior point method has its turn if losses are not squared,
-// and then dual coordinate descent goes on from there. Proximal Newton's has no such second:
-// coordinate descent on the features lags far behind it. A border at which the choice changes is
+// and then dual coordinate descent goes on from there. A border at which the choice changes is
 // one of bench/linear_borders.py.
 class LinearSolver {
  public:
@@ -50,11 +51,14 @@ class LinearSolver {
  private:
   void copy_if_mostly_zero(int threads, Control& control);
   index_t passes_of_rotation() const;
+  index_t l1_passes() const;
   bool has_cheap_steps() const;
   // Whether dual coordinate descent takes few passes.
   bool is_easy(const LinearProblem& problem) const;
   LinearSolution attempt(const LinearProblem& problem, const LinearOptions& options,
                          Control& control) const;
+  LinearSolution attempt_l1(const LinearProblem& problem, const LinearOptions& options,
+                            Control& control) const;
   LinearSolution solve_by_steps(const LinearProblem& problem, const LinearOptions& options,
                                 Control& control) const;
   LinearSolution solve_second_order(const LinearProblem& problem, const LinearOptions& options,

@@ -40,7 +40,14 @@ def test_few_features(loss, n, d, C, method):
 
 @pytest.mark.parametrize(
     ("n", "d", "density", "C"),
-    [(6, 2000, 0.01, 1e3), (6, 2049, 0.01, 1e3), (40, 500, 1.0, 1e5), (60, 55, 1.0, 1e3)],
+    [
+        (6, 2000, 0.01, 1e3),
+        (6, 2049, 0.01, 1e3),
+        (40, 500, 1.0, 1e5),
+        (60, 55, 1.0, 1e3),
+        (90, 90, 1.0, 1e4),
+        (150, 60, 1.0, 1e5),
+    ],
 )
 @pytest.mark.parametrize("scaling", [0.0, 1.0, np.inf])
 def test_few_samples_with_penalty_l1(n, d, density, C, scaling):
@@ -59,3 +66,24 @@ def test_few_samples_with_penalty_l1(n, d, density, C, scaling):
                                 "squared_hinge", scaling=scaling or 1.0, penalty="l1")  # fmt: skip
     assert certificate.primal_objective == pytest.approx(expected, rel=1e-9)
     assert np.count_nonzero(model.coef_) <= n + 1
+
+
+@pytest.mark.parametrize(("n", "d"), [(520, 560), (520, 513), (600, 520)])
+@pytest.mark.parametrize(("flipped", "C"), [(0.0, 100.0), (0.5, 100.0), (0.5, 1e5)])
+def test_about_as_many_samples_as_features_with_penalty_l1(n, d, flipped, C):
+    r = rng(0)
+    X = r.normal(size=(n, d))
+    y = np.where(X @ r.normal(size=d) > 0, 1, -1)
+    y = np.where(r.random(n) < flipped, -y, y)
+    certificate = LinearSVC(penalty="l1", C=C, max_iter=150).fit(X, y).certificate_
+    assert certificate.converged
+
+
+@pytest.mark.parametrize(
+    ("n", "C", "steps"), [(600, 1.0, 20), (2400, 1e4, 20), (600, 0.001, 60), (190, 1e3, 60)]
+)
+def test_few_features_with_penalty_l1_take_few_steps(n, C, steps):
+    X, y = noisy(n, 200)
+    model = LinearSVC(penalty="l1", C=C).fit(X, y)
+    assert model.certificate_.converged
+    assert model.n_iter_ <= steps

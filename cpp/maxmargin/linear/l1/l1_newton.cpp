@@ -31,22 +31,16 @@ constexpr double kSlopeLeft = 1e-2;
 const StepStagnation kStagnation(4, kAnyFall, 0.5); // of the objective and the gap
 constexpr double kRounding = 1e-15; // a slope below this share of the objective is none
 
-// Of the weights of x~.
-std::vector<double> penalties(const LinearProblem& problem, const InterceptFeature& intercept) {
-  std::vector<double> lambda(static_cast<std::size_t>(n_cols(problem.X)), 1.0);
-  if (intercept.feature != 0.0) lambda.push_back(std::sqrt(intercept.ridge));
-  return lambda;
-}
-
 class L1Newton : public SecondOrder {
  public:
-  L1Newton(const LinearProblem& problem, const LinearOptions& options, Control& control)
+  L1Newton(const LinearProblem& problem, const LinearOptions& options, Control& control,
+           double most_products)
       : SecondOrder(problem, options, control, kDefaultL1NewtonSteps,
                     InterceptFeature::of(problem.intercept_scaling).ridge == 0.0
                         ? Centring::dense_rows
                         : Centring::none),
-        losses_(problem, passes_), penalties_(penalties(problem, intercept_)), lambda_(penalties_),
-        quadratic_(passes_.n_weights()) {}
+        losses_(problem, passes_), penalties_(l1_penalties(problem, intercept_)),
+        lambda_(penalties_), quadratic_(passes_.n_weights()), most_products_(most_products) {}
 
   LinearSolution run() override {
     evaluate_losses();
@@ -113,7 +107,7 @@ class L1Newton : public SecondOrder {
 
   bool step() override {
     if (stagnation_.count(objective_, gap_)) losses_.sum_up_anew();
-    if (stagnation_.is_stalled()) return false;
+    if (stagnation_.is_stalled() || quadratic_.n_products() >= most_products_) return false;
     std::vector<double> direction = direction_to_minimum();
     const L1Line line(weights_, direction, lambda_);
     losses_.set_direction(direction);
@@ -137,7 +131,7 @@ class L1Newton : public SecondOrder {
     const std::vector<double> start = goal;
     quadratic_.set(losses_.matrix(), lambda_);
     quadratic_.minimise(goal, gradient, kViolationLeft * quadratic_.violation(weights_, gradient),
-                        [&] { return goes_on(); });
+                        [&] { return quadratic_.n_products() < most_products_ && goes_on(); });
     for (std::size_t k = 0; k < goal.size(); ++k) goal[k] -= start[k];
     for (std::size_t k = 0; k < centre.size(); ++k)
       goal.back() -= centre[k] / intercept_.feature * goal[k];
@@ -159,6 +153,7 @@ class L1Newton : public SecondOrder {
   SmoothLosses losses_;
   std::vector<double> penalties_, lambda_; // of the problem, and of the present stage
   L1Quadratic quadratic_;
+  double most_products_;
   std::vector<double> gradient_; // of the losses
   StepStagnation stagnation_ = kStagnation;
 };
@@ -166,9 +161,9 @@ class L1Newton : public SecondOrder {
 } // namespace
 
 LinearSolution solve_l1_newton(const LinearProblem& problem, const LinearOptions& options,
-                               Control& control) {
+                               Control& control, double most_products) {
   if (auto solution = solve_without_weights(problem)) return *std::move(solution);
-  return L1Newton(problem, options, control).run();
+  return L1Newton(problem, options, control, most_products).run();
 }
 
 } // namespace maxmargin::linear

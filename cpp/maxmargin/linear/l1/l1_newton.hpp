@@ -3,6 +3,8 @@
 #include "maxmargin/base/control.hpp"
 #include "maxmargin/linear/linear_problem.hpp"
 
+#include <limits>
+
 namespace maxmargin::linear {
 
 // Proximal Newton's method for the squared hinge with penalty l1 (Lee, Sun and Saunders 2014; Yuan,
@@ -24,7 +26,10 @@ namespace maxmargin::linear {
 // options.start is not used. n_iter counts steps; max_iter = -1 stands for kDefaultL1NewtonSteps.
 inline constexpr index_t kDefaultL1NewtonSteps = 500;
 
+//
+// Stalls where its quadratics take more products than that.
 LinearSolution solve_l1_newton(const LinearProblem& problem, const LinearOptions& options,
-                               Control& control);
+                               Control& control,
+                               double most_products = std::numeric_limits<double>::infinity());
 
 } // namespace maxmargin::linear

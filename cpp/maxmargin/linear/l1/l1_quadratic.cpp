@@ -94,6 +94,7 @@ void L1Quadratic::sweep() {
     if (next == v_[j]) continue;
     simd::active_table().f64.axpy(next - v_[j], matrix_.data() + j * n_, gradient_.data(), n_);
     v_[j] = next;
+    n_products_ += static_cast<double>(n_);
   }
 }
 
@@ -109,6 +110,7 @@ bool L1Quadratic::find_direction() {
   }
   const auto size = static_cast<index_t>(face_.size());
   if (size == 0) return false;
+  n_products_ += static_cast<double>(size) * static_cast<double>(size * size / 6 + n_);
   face_matrix_.resize(face_.size() * face_.size());
   for (index_t i = 0; i < size; ++i)
     for (index_t j = 0; j <= i; ++j) face_matrix_[i * size + j] = matrix_[face_[i] * n_ + face_[j]];

@@ -34,6 +34,8 @@ class L1Quadratic {
   void minimise(std::vector<double>& v, std::span<const double> gradient, double tol,
                 const std::function<bool()>& goes_on);
 
+  double n_products() const { return n_products_; } // so far
+
  private:
   void sweep();
   bool step_on_face();
@@ -47,6 +49,7 @@ class L1Quadratic {
   std::vector<index_t> face_;        // the weights that are not 0, or have no penalty
   std::vector<double> face_matrix_, right_side_, direction_, gradient_change_;
   optim::Cholesky cholesky_;
+  double n_products_ = 0.0;
 };
 
 } // namespace maxmargin::linear

@@ -2,7 +2,6 @@
 
 #include "maxmargin/linear/attempts.hpp"
 #include "maxmargin/linear/l1/l1_interior_point.hpp"
-#include "maxmargin/linear/l1/l1_newton.hpp"
 #include "maxmargin/linear/linear_certificate.hpp"
 #include "maxmargin/linear/newton/newton_system.hpp"
 #include "maxmargin/optim/time_limit.hpp"
@@ -30,12 +29,7 @@ class WorkingSet {
     LinearSolution best = before;
     best.n_iter = 0;
     measure(best.beta);
-    if (problem_.loss == LinearLoss::squared_hinge &&
-        n_elements(columns_.n_features()) <= kMostElements &&
-        std::ssize(problem_.y) <= kMostL1Samples)
-      set_ = find_l1_features(columns_, problem_, options_.tol, options_.threads, time_, control_);
-    bool is_set = !set_.empty();
-    while (std::exchange(is_set, false) || grow(best.separator.w)) {
+    while (grow(best.separator.w)) {
       LinearSolution found = solve_on_set();
       const double steepest = measure(found.beta);
       const L1DualPoint dual = l1_dual_point(problem_, found.beta, steepest);
@@ -80,8 +74,8 @@ class WorkingSet {
     });
     const index_t n_needed = std::ranges::count_if(order, must);
     const index_t size = std::min<index_t>(std::ssize(order), std::max(kFewest, 2 * n_needed));
-    if (time_.look() || size == std::ssize(set_) || size > kMostFeatures ||
-        n_elements(size) > kMostElements)
+    if (time_.look() || size == std::ssize(set_) ||
+        std::min(size, std::ssize(problem_.y)) > kMostFeatures || n_elements(size) > kMostElements)
       return false;
     set_.assign(order.begin(), order.begin() + size);
     std::ranges::sort(set_);
@@ -90,15 +84,16 @@ class WorkingSet {
 
   LinearSolution solve_on_set() {
     const index_t n = std::ssize(problem_.y), size = std::ssize(set_);
+    LinearOptions options = options_;
+    options.time_limit = std::max(0.0, options_.time_limit - time_.seconds());
+    if (size == columns_.n_features()) return solve_l1_by_steps(problem_, options, control_);
+    options.tol = kShareOfTol * options_.tol;
     std::vector<double> samples(static_cast<std::size_t>(n * size), 0.0);
     for (index_t k = 0; k < size; ++k)
       columns_.for_entries(set_[k], [&](index_t i, double x) { samples[i * size + k] = x; });
     const MatrixView view = DenseView<double>{samples.data(), n, size};
-    LinearOptions options = options_;
-    options.tol = kShareOfTol * options_.tol;
-    options.time_limit = std::max(0.0, options_.time_limit - time_.seconds());
     LinearSolution found =
-        solve_l1_newton({problem_, view, problem_.y, problem_.C}, options, control_);
+        solve_l1_by_steps({problem_, view, problem_.y, problem_.C}, options, control_);
     AlignedVector<double> w(static_cast<std::size_t>(columns_.n_features()), 0.0);
     for (index_t k = 0; k < size; ++k) w[set_[k]] = found.separator.w[k];
     found.separator.w = std::move(w);
