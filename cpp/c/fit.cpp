@@ -56,7 +56,7 @@ TrainingOptions training_of(const Reader& options) {
 struct Classes {
   Classes(std::span<const double> y, std::span<const double> weight) : labels(y.begin(), y.end()) {
     std::ranges::sort(labels);
-    labels.erase(std::ranges::unique(labels).begin(), labels.end());
+    labels.erase(std::unique(labels.begin(), labels.end()), labels.end());
     require(labels.size() >= 2,
             "y must hold at least two classes, got " + std::to_string(labels.size()));
     std::vector<double> total(labels.size(), 0.0);

@@ -30,10 +30,10 @@ using Content = mm_predictor::Content;
 std::shared_ptr<const Content> packed(const mm_model& model, bool in_float32) {
   const std::vector<double> labels = predicts_numbers(model) ? model.labels : std::vector<double>();
   if (const auto* kernel = std::get_if<KernelModel>(&model.model))
-    return std::make_shared<const Content>(RowPredictor(*kernel, in_float32), labels,
-                                           is_pair(*kernel));
-  return std::make_shared<const Content>(RowPredictor(std::get<LinearModel>(model.model)), labels,
-                                         false);
+    return std::make_shared<const Content>(
+        Content{RowPredictor(*kernel, in_float32), labels, is_pair(*kernel)});
+  return std::make_shared<const Content>(
+      Content{RowPredictor(std::get<LinearModel>(model.model)), labels, false});
 }
 
 void predict(const mm_predictor* predictor, mm_scratch* scratch, const MatrixView& X,

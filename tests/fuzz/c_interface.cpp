@@ -55,7 +55,7 @@ struct Data {
     n = bytes.take<std::uint8_t>() % kMostRows;
     d = 1 + bytes.take<std::uint8_t>() % kMostFeatures;
     const bool is_sparse = bytes.take<std::uint8_t>() % 2 == 1;
-    const auto type = static_cast<mm_type>(bytes.number(1));
+    const auto type = static_cast<mm_type>(bytes.take<std::uint8_t>() % 4);
     mm_samples* made = nullptr;
     if (!is_sparse) {
       for (std::int64_t k = 0; k < n * d; ++k) numbers.push_back(bytes.real());
@@ -107,7 +107,9 @@ void predict(const mm_model& model, const Data& data, Bytes& bytes) {
     is_ok(mm_decision_values(&model, data.samples.get(), nullptr, values.data()));
   }
   mm_predictor* packed = nullptr;
-  if (!is_ok(mm_predictor_new(&model, static_cast<mm_type>(bytes.number(2)), &packed))) return;
+  if (!is_ok(
+          mm_predictor_new(&model, static_cast<mm_type>(bytes.take<std::uint8_t>() % 4), &packed)))
+    return;
   const Predictor predictor(packed);
   mm_scratch* memory = nullptr;
   if (!is_ok(mm_scratch_new(packed, &memory))) return;

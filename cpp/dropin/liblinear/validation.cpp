@@ -32,7 +32,7 @@ std::vector<Fold> drawn_folds(const problem& problem, int n_folds) {
     printer()("WARNING: # folds > # data. Will use # folds = # data instead (i.e., leave-one-out "
               "cross validation)\n");
   }
-  require(n_folds >= 1, "there must be a fold");
+  require(n_folds >= 2, "there must be two folds or more, of as many samples");
   const auto l = static_cast<std::size_t>(problem.l), k = static_cast<std::size_t>(n_folds);
   std::vector<index_t> order(l);
   std::iota(order.begin(), order.end(), index_t{0});

@@ -103,7 +103,8 @@ class PackedVectors::Packed {
   };
 
   void add_feature(std::span<const Entry> entries) {
-    Feature& feature = features_.emplace_back(entries.front().index);
+    Feature& feature = features_.emplace_back();
+    feature.index = entries.front().index;
     if (static_cast<double>(entries.size()) > kLineShare * static_cast<double>(l_))
       feature.line = std::make_unique<double[]>(static_cast<std::size_t>(l_));
     for (const Entry& entry : entries)
