@@ -33,10 +33,10 @@ constexpr index_t kSamplesPerFeature = 20;
 // Few samples of many features: those that the rotated samples may have, of 8 bytes.
 constexpr double kMostRotated = 1 << 25;
 constexpr index_t kFewestPassesToTry = 600; // with its second way to keep a great bias
-// Passes over the features with penalty l1 before its steps: as many as take this share of their
+// Passes before the steps of penalty l1 and of squared losses: as many as take this share of their
 // time. That is the most that trying them in vain costs; at C = 0.01 they are often all.
-constexpr double kL1PassesOfSteps = 0.3;
-constexpr index_t kFewestL1Passes = 2, kMostL1Passes = 1000;
+constexpr double kPassesOfSteps = 0.3;
+constexpr index_t kFewestTriedPasses = 2, kMostL1Passes = 1000;
 // Few features of more samples have no passes but for a small C.
 constexpr index_t kL1SamplesPerFeature = 2;
 // Nanoseconds of a product of dense matrices and of one that is looked up, in the sums over pairs of
@@ -45,6 +45,9 @@ constexpr index_t kL1SamplesPerFeature = 2;
 // 72 ms dense, and passes 0.17, 0.5 and 11 ms, of which dense ones halve many steps at first.
 constexpr double kProductNs = 0.1, kSparseProductNs = 1.0, kQuadraticProducts = 0.6;
 constexpr double kL1ElementNs = 2.2, kL1DenseElementNs = 4.0;
+// Likewise of penalty l2, three factorisations for every d^3: with the squared hinge, C = 1, these
+// samples take 21, 27 and 74 ms by steps, and passes and what goes with them 0.7, 2.2 and 10 ms.
+constexpr double kNewtonNs = 0.15, kSparseElementNs = 9.0, kDenseElementNs = 3.6;
 // Of few features: with fewer than these all methods take less than a millisecond. Passes are tried
 // first where there are hardly more samples, and where C ||x||^2 is small on the average of some
 // rows: normal samples, 256 x 128, take 1 to 7 ms by descent and 4 to 15 ms by steps, for C from
@@ -91,6 +94,8 @@ LinearSolver::LinearSolver(const MatrixView& X, const LinearFormulation& formula
   if (has_few_features_ || formulation.penalty == Penalty::l1) return;
   if (n < d && n <= kMostFeatures && SampleRotation::n_elements(X, n) <= kMostRotated)
     passes_to_try_ = passes_of_rotation();
+  else if (is_squared_ && n >= kFewestSamplesPerFeature * d && d <= kMostFeatures)
+    passes_to_try_ = passes_of_newton();
   else if (n >= d && d <= kMostFeatures)
     passes_to_try_ =
         reads_as_given_ || samples_->is_sparse()
@@ -120,11 +125,13 @@ LinearSolution LinearSolver::attempt(const LinearProblem& problem, const LinearO
     return solve_by_steps(one, rest, control);
   };
   if (passes_to_try_)
-    return in_turn(
-        options, *passes_to_try_, descend, [&](const LinearOptions& rest, const LinearSolution&) {
-          return n_rows(X_) < n_cols(X_) ? solve_few_samples(problem, rest, control, by_steps)
-                                         : by_steps(problem, rest);
-        });
+    return in_turn(options,
+                   is_easy(problem) ? std::max(kEasyPasses, *passes_to_try_) : *passes_to_try_,
+                   descend, [&](const LinearOptions& rest, const LinearSolution&) {
+                     return n_rows(X_) < n_cols(X_)
+                                ? solve_few_samples(problem, rest, control, by_steps)
+                                : by_steps(problem, rest);
+                   });
   if (samples_ || reads_as_given_) return descend(options);
   if (!is_easy(problem)) return solve_second_order(problem, options, control);
   return in_turn(
@@ -174,6 +181,18 @@ index_t LinearSolver::passes_of_rotation() const {
                                          static_cast<double>(kDefaultPasses)));
 }
 
+// Of squared losses, three steps and one sum over pairs of features.
+index_t LinearSolver::passes_of_newton() const {
+  const auto n = static_cast<double>(n_rows(X_)), d = static_cast<double>(n_cols(X_));
+  const auto stored = static_cast<double>(n_stored(X_));
+  const bool are_sparse = is_sparse(X_);
+  const double steps = kNewtonNs * d * d * d +
+                       stored * stored / n / 2.0 * (are_sparse ? kSparseProductNs : kProductNs);
+  const double pass = (are_sparse ? kSparseElementNs : kDenseElementNs) * stored;
+  return std::max(kFewestTriedPasses, static_cast<index_t>(kPassesOfSteps * steps / pass));
+}
+
+// Likewise of the steps with penalty l1, on features twice as many as samples at most.
 index_t LinearSolver::l1_passes() const {
   const auto n = static_cast<double>(n_rows(X_)), d = static_cast<double>(n_cols(X_));
   const auto stored = static_cast<double>(n_stored(X_));
@@ -182,8 +201,8 @@ index_t LinearSolver::l1_passes() const {
   if (n_rows(X_) > kL1SamplesPerFeature * n_cols(X_))
     steps = kProductNs * kQuadraticProducts * d * d * d +
             stored * stored / n / 2.0 * (is_sparse(X_) ? kSparseProductNs : kProductNs);
-  return std::clamp(static_cast<index_t>(kL1PassesOfSteps * steps / (of_element * stored)),
-                    kFewestL1Passes, kMostL1Passes);
+  return std::clamp(static_cast<index_t>(kPassesOfSteps * steps / (of_element * stored)),
+                    kFewestTriedPasses, kMostL1Passes);
 }
 
 void LinearSolver::copy_if_mostly_zero(int threads, Control& control) {

@@ -52,6 +52,7 @@ class LinearSolver {
   void copy_if_mostly_zero(int threads, Control& control);
   index_t passes_of_rotation() const;
   index_t l1_passes() const;
+  index_t passes_of_newton() const;
   bool has_cheap_steps() const;
   // Whether dual coordinate descent takes few passes.
   bool is_easy(const LinearProblem& problem) const;

@@ -87,3 +87,11 @@ def test_few_features_with_penalty_l1_take_few_steps(n, C, steps):
     model = LinearSVC(penalty="l1", C=C).fit(X, y)
     assert model.certificate_.converged
     assert model.n_iter_ <= steps
+
+
+def test_squared_losses_take_steps_where_passes_take_longer():
+    r = rng(0)
+    X = sp.random(2600, 520, 0.03, "csr", random_state=0, data_rvs=lambda size: r.normal(size=size))
+    y = np.where(r.random(2600) < 0.5, 1, -1)
+    assert LinearSVC(C=100.0).fit(X, y).n_iter_ <= 10
+    assert LinearSVC(C=0.01).fit(X, y).n_iter_ <= 50
