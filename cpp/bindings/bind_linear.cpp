@@ -93,6 +93,10 @@ py::array_t<double> intercept_of(const py::object& self) {
   return py::array_t<double>(parts.n_functions(), parts.intercept.data(), self);
 }
 
+double n_products(const LinearModel& model, const MatrixView& X) {
+  return 1.0 * n_stored(X) * model.parts().n_functions();
+}
+
 void bind_model(py::module_& m) {
   const auto n_classes = [](const LinearModel& model) { return model.parts().n_classes; };
   py::class_<LinearModel>(m, "LinearModel",
@@ -104,20 +108,23 @@ void bind_model(py::module_& m) {
       .def_property_readonly("n_classes", n_classes)
       .def(
           "decision_values",
-          [](const LinearModel& model, const py::object& X, int n_threads) {
+          [](const LinearModel& model, const py::object& X, int n_threads, bool is_mapped) {
             const MatrixView view = matrix_view(X);
-            return to_numpy(without_gil([&](Control& control) {
-                              return model.decision_values(view, n_threads, control);
-                            }),
+            return to_numpy(without_gil(n_products(model, view),
+                                        [&](Control& control) {
+                                          return model.decision_values(view, n_threads, control,
+                                                                       is_mapped);
+                                        }),
                             {n_rows(view), model.parts().n_functions()});
           },
-          py::arg("X"), py::arg("n_threads") = 0)
+          py::arg("X"), py::arg("n_threads") = 0, py::arg("is_mapped") = false)
       .def(
           "predict",
           [](const LinearModel& model, const py::object& X, int n_threads) {
             const MatrixView view = matrix_view(X);
-            return to_numpy(without_gil(
-                [&](Control& control) { return model.predict(view, n_threads, control); }));
+            return to_numpy(without_gil(n_products(model, view), [&](Control& control) {
+              return model.predict(view, n_threads, control);
+            }));
           },
           py::arg("X"), py::arg("n_threads") = 0, "Numbers of classes, or the values themselves.")
       // Unlike py::pickle, also for protocols 0 and 1.
@@ -154,6 +161,7 @@ void bind_linear(py::module_& m) {
            py::arg("max_iter") = -1,
            py::arg("time_limit") = std::numeric_limits<double>::infinity(), py::arg("seed") = 0,
            py::arg("n_threads") = 0)
+      .def_readonly("n_threads", &linear::LinearOptions::threads)
       .def_readwrite("time_limit", &linear::LinearOptions::time_limit);
 
   m.def("linear_svc_fit", &linear_svc_fit, py::arg("X"), py::arg("y"), py::arg("weight"),

@@ -4,7 +4,7 @@
 #include "maxmargin/base/parallel.hpp"
 #include "maxmargin/base/sums.hpp"
 #include "maxmargin/data/int8_rows.hpp"
-#include "maxmargin/online/row_reader.hpp"
+#include "maxmargin/data/row_reader.hpp"
 #include "maxmargin/simd/dispatch.hpp"
 
 #include <algorithm>

@@ -1,11 +1,11 @@
 #include "maxmargin/online/subgradient.hpp"
 
 #include "maxmargin/base/error.hpp"
+#include "maxmargin/data/row_reader.hpp"
 #include "maxmargin/data/sample_rows.hpp"
 #include "maxmargin/online/nonzero_rows.hpp"
 #include "maxmargin/online/online_tasks.hpp"
 #include "maxmargin/online/quantised_screening.hpp"
-#include "maxmargin/online/row_reader.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from maxmargin import _core, _input
 from maxmargin._estimator.base import BaseEstimator, Classifier, commit, fitted_model
 from maxmargin._estimator.fitted import FittedState, check_classes
-from maxmargin._input.sparse import Matrix, product
+from maxmargin._input.sparse import Matrix, is_in_mapped_file
 
 Self = TypeVar("Self", bound="LinearFunctions")
 
@@ -53,6 +53,8 @@ class FittedFunctions(FittedState):
 
 class LinearFunctions(BaseEstimator):
     """An estimator with f(x) = w.x + b: of two classes or a regression one, else one a class."""
+
+    n_jobs: int | None
 
     _model_type: type[FittedFunctions]
 
@@ -120,8 +122,8 @@ class LinearFunctions(BaseEstimator):
 
     def _scores(self, matrix: Matrix, model: FittedFunctions) -> NDArray[np.float64]:
         """Return f of every function, shape (n_samples, n_functions)."""
-        coef, intercept = model.weights
-        return product(matrix, np.ascontiguousarray(coef.T), intercept)
+        n_threads = _input.check_n_jobs(self.n_jobs)
+        return model.core.decision_values(matrix, n_threads, is_in_mapped_file(matrix))
 
     def _overflow_message(self, what: str) -> str:
         return (

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin import _core
-from maxmargin._input.mapped import parts_of
+from maxmargin._input.mapped import is_mapped, parts_of
 
 Floats: TypeAlias = NDArray[np.floating[Any]]
 Integers: TypeAlias = NDArray[np.integer[Any]]
@@ -58,6 +58,11 @@ class CsrMatrix(NamedTuple):
 
 
 Matrix: TypeAlias = Floats | CsrMatrix
+
+
+def is_in_mapped_file(X: Matrix) -> bool:
+    """Return whether all pages of the samples may be given back once read (`mapped.is_mapped`)."""
+    return all(map(is_mapped, X[:2] if isinstance(X, CsrMatrix) else (X,)))
 
 
 def as_float(values: NDArray[Any]) -> Floats:
@@ -218,10 +223,8 @@ def take_rows(X: Matrix, rows: Integers) -> Matrix:
 
 
 @np.errstate(all="ignore")  # callers check that what they return is finite
-def product(
-    X: Matrix, columns: NDArray[np.float64], offset: NDArray[np.float64] | None = None
-) -> NDArray[np.float64]:
-    """Return X @ columns + offset in float64, with bounded temporaries; columns is (d, p)."""
+def product(X: Matrix, columns: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return X @ columns in float64, with bounded temporaries; columns is (d, p)."""
     n_rows, n_cols = X.shape
     result = np.zeros((n_rows, columns.shape[1]))
     if isinstance(X, CsrMatrix):
@@ -231,8 +234,6 @@ def product(
         for start, part in zip(range(0, n_rows, step), parts_of(X, step), strict=True):
             block = part.astype(np.float64, copy=False)
             np.matmul(block, columns, out=result[start : start + step])
-    if offset is not None:
-        result += offset
     return result
 
 

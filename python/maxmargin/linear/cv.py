@@ -14,11 +14,10 @@ from maxmargin import _input
 from maxmargin._estimator.certificate import linear_certificate_of
 from maxmargin._estimator.fitted import part
 from maxmargin._estimator.folds import check_folds, check_splits, stratified_folds
-from maxmargin._estimator.one_vs_rest import winners
 from maxmargin._estimator.texts import FIT, LINEAR_CLASSIFICATION, documented, documented_method
 from maxmargin._estimator.time_left import TimeLeft
 from maxmargin._input import Callback, ClassWeight
-from maxmargin._input.sparse import product, take_rows
+from maxmargin._input.sparse import take_rows
 from maxmargin.linear._fit import FittedMachine, Solution, commit, run
 from maxmargin.linear.classification import ClassProblem, LinearSVC
 
@@ -203,11 +202,9 @@ def _accuracies(
     problem: ClassProblem, found: list[Solution], held_out: NDArray[np.int64]
 ) -> list[float]:
     """Return the accuracy of every solution on the rows held out."""
-    accuracies = []
-    samples = take_rows(problem.matrix, held_out)
-    for core, _ in found:
-        values = product(samples, np.ascontiguousarray(core.coef.T), core.intercept)
-        predicted = winners(values[:, 0] if values.shape[1] == 1 else values)
-        is_right = predicted == problem.codes[held_out]
-        accuracies.append(float(np.average(is_right, weights=problem.weight[held_out])))
-    return accuracies
+    samples, codes = take_rows(problem.matrix, held_out), problem.codes[held_out]
+    weight, n_threads = problem.weight[held_out], problem.training.options.n_threads
+    return [
+        float(np.average(core.predict(samples, n_threads) == codes, weights=weight))
+        for core, _ in found
+    ]

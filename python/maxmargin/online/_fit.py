@@ -18,8 +18,7 @@ from maxmargin._estimator.one_vs_rest import OneVsRest, class_factors, positive_
 from maxmargin._estimator.texts import FIT, documented_method
 from maxmargin._input import Callback, ClassWeight
 from maxmargin._input.examples import EMPTY, Examples
-from maxmargin._input.mapped import is_mapped
-from maxmargin._input.sparse import CsrMatrix, Matrix
+from maxmargin._input.sparse import Matrix, is_in_mapped_file
 from maxmargin.online._passes import Passes, passes_of
 from maxmargin.online._settings import check_one_pass, settings_of
 from maxmargin.progress import with_line_of_passes
@@ -70,7 +69,6 @@ class OnlineLinear(LinearFunctions, OneVsRest, Classifier):
     tol: float | None
     shuffle: bool
     random_state: Any
-    n_jobs: int | None
     verbose: bool | int
 
     _model_type = FittedOnline
@@ -340,8 +338,7 @@ def train(
         raise ValueError(
             f"eta0={estimator.eta0} times class_weight and sample_weight overflows; reduce them"
         )
-    arrays = (X.data, X.indices) if isinstance(X, CsrMatrix) else (X,)
-    settings.is_mapped = any(map(is_mapped, arrays))
+    settings.is_mapped = is_in_mapped_file(X)
 
     def run(callback: Callback | None) -> _core.OnlineResult:
         try:

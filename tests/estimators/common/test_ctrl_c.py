@@ -121,6 +121,10 @@ OTHERS = {
         "m = mm.KernelPerceptron(max_iter=1).fit(*samples(8_000, 20)); X = samples(900_000, 20)[0]",
         "m.predict(X)",
     ),
+    "predict, LinearSVC": (
+        "m, X = mm.LinearSVC().fit(*samples(100, 100)), samples(600_000, 100)[0]",
+        "for _ in range(1_000): m.predict(X)",
+    ),
     "kernel": ("X = samples(12_000, 400)[0]", f"({TWO_SUMS})(X, X)"),
     "certificate": (
         "X, y = r.normal(size=(30_000, 200)), np.arange(30_000) % 2"

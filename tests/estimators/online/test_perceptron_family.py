@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from maxmargin import Perceptron, SGDClassifier
 from oracles.online import subgradient
@@ -134,6 +135,18 @@ def test_a_mapped_file_is_read_in_place(mode, dtype, tmp_path):
     same = Perceptron().partial_fit(X[1000:2000], y[1000:2000], classes=[0, 1])
     assert part.coef_.tobytes() == same.coef_.tobytes()
     np.testing.assert_array_equal(np.asarray(mapped), X)
+
+
+def test_indices_in_memory_outlive_values_in_a_mapped_file(tmp_path):
+    n_rows, n_stored = 4000, 500
+    X = sp.csr_matrix((n_rows, 2 * n_stored))
+    rng(0).normal(size=n_rows * n_stored).tofile(tmp_path / "values")
+    X.data = np.memmap(tmp_path / "values", dtype=np.float64, mode="r")
+    X.indices = np.tile(2 * np.arange(n_stored, dtype=np.int32), n_rows)
+    X.indptr = n_stored * np.arange(n_rows + 1, dtype=np.int32)
+    expected = X.indices.copy()
+    fit(X, np.arange(n_rows) % 2, max_iter=1).predict(X)
+    np.testing.assert_array_equal(X.indices, expected)
 
 
 MEMORY = """

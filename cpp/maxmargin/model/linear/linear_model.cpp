@@ -3,6 +3,7 @@
 #include "maxmargin/base/error.hpp"
 #include "maxmargin/base/parallel.hpp"
 #include "maxmargin/base/sums.hpp"
+#include "maxmargin/data/row_reader.hpp"
 #include "maxmargin/data/sample_rows.hpp"
 
 #include <algorithm>
@@ -32,22 +33,25 @@ LinearModel::LinearModel(LinearModelParts parts) : parts_(std::move(parts)) {
   require(all_finite(parts_.intercept), "intercept holds a number that is not finite");
 }
 
-std::vector<double> LinearModel::decision_values(const MatrixView& X, int threads,
-                                                 Control& control) const {
+std::vector<double> LinearModel::decision_values(const MatrixView& X, int threads, Control& control,
+                                                 bool is_mapped) const {
   require(n_cols(X) == parts_.n_features, "X must have the features of the model");
   const index_t n_functions = parts_.n_functions();
   std::vector<double> values(static_cast<std::size_t>(n_rows(X) * n_functions));
   const double work = static_cast<double>(n_stored(X) * n_functions);
+  // Each thread would hold as much of a mapped file.
+  threads = is_mapped ? 1 : thread_count_for(threads, work);
   std::visit(
       [&](const auto& view) {
         const auto rows = rows_of(view);
-        parallel_ranges(view.rows, kGrain, thread_count_for(threads, work),
-                        [&](index_t begin, index_t end, int) {
-                          for (index_t i = begin; i < end; ++i) {
-                            control.poll();
-                            take_row(parts_, rows, i, values.data() + i * n_functions);
-                          }
-                        });
+        parallel_ranges(view.rows, kGrain, threads, [&](index_t begin, index_t end, int) {
+          const auto range = rows_between(view, begin, end);
+          RowReader reader(range, is_mapped, false, control);
+          for (index_t i = begin; i < end; ++i) {
+            reader.note(0, n_functions);
+            take_row(parts_, rows, i, values.data() + i * n_functions);
+          }
+        });
       },
       X);
   return values;

@@ -29,8 +29,10 @@ class MAXMARGIN_API LinearModel {
 
   const LinearModelParts& parts() const { return parts_; }
 
-  // f of every row of X and function, row-major.
-  std::vector<double> decision_values(const MatrixView& X, int threads, Control& control) const;
+  // f of every row of X and function, row-major. If X lies in a mapped file, its pages are given
+  // back once read (base/mapped_memory.hpp).
+  std::vector<double> decision_values(const MatrixView& X, int threads, Control& control,
+                                      bool is_mapped = false) const;
 
   // By sample, the number of the class: of two classes by the sign of f (0 is the second), else the
   // first of the greatest f. Of a regression f.

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <optional>
 
-namespace maxmargin::online {
+namespace maxmargin {
 
 // Counts the rows that are read: polls the control now and then, and gives back the pages of a
 // mapped file.
@@ -49,12 +49,15 @@ template <class View> class RowReader {
     held_ = 0;
   }
 
-  template <Real T> static void release(const DenseView<T>& X) {
-    release_mapped(X.data, static_cast<std::size_t>(X.rows * X.stride) * sizeof(T));
-  }
-  template <Real T, class I> static void release(const CsrView<T, I>& X) {
-    release_mapped(X.values, static_cast<std::size_t>(X.nnz()) * sizeof(T));
-    release_mapped(X.indices, static_cast<std::size_t>(X.nnz()) * sizeof(I));
+  static void release(const View& X) {
+    if (X.rows == 0) return;
+    if constexpr (is_dense<View>) {
+      release_mapped(X.data, static_cast<std::size_t>(X.rows * X.stride) * sizeof(*X.data));
+    } else {
+      const auto n = static_cast<std::size_t>(X.nnz());
+      release_mapped(X.values + X.indptr[0], n * sizeof(*X.values));
+      release_mapped(X.indices + X.indptr[0], n * sizeof(*X.indices));
+    }
   }
 
   const View& X_;
@@ -65,4 +68,4 @@ template <class View> class RowReader {
   bool is_mapped_;
 };
 
-} // namespace maxmargin::online
+} // namespace maxmargin
