@@ -156,15 +156,16 @@ py::array_t<double> kernel_values(const py::object& A, const py::object& B,
   return values;
 }
 
-double rounding_error(const py::object& X, const Array<double>& coef, const KernelParams& kernel,
-                      bool sums_to_zero, double total, double tol) {
+py::tuple rounding_error(const py::object& X, const Array<double>& coef, const KernelParams& kernel,
+                         bool sums_to_zero, double total, double tol) {
   const MatrixView view = matrix_view(X);
   require(coef.size() == n_rows(view), "coef must have one element for every row of X");
-  return without_gil([&](Control& control) {
+  const ExactSums::Rounding rounding = without_gil([&](Control& control) {
     const PackingPlan plan(view, kernel, sums_to_zero, 1, control);
     return ExactSums(plan, identity_order(n_rows(view)), 1, control)
         .rounding_error(span_of(coef), total, tol);
   });
+  return py::make_tuple(rounding.of_sums, rounding.of_total);
 }
 
 std::unique_ptr<Decision> make_decision(const py::object& support_vectors,
@@ -215,7 +216,7 @@ void bind_svm(py::module_& m) {
   m.def("rounding_error", &rounding_error, py::arg("X"), py::arg("coef"), py::arg("kernel"),
         py::arg("sums_to_zero"), py::arg("total"), py::arg("tol"),
         "By how much rounding may move the difference of two sums of coef times kernel values with "
-        "the rows of X; kernel/exact_sums.hpp.");
+        "the rows of X, and an offset of all values any of them; kernel/exact_sums.hpp.");
 
   py::class_<TrainingOptions>(m, "TrainingOptions", "How a machine is trained; svm/machine.hpp.")
       .def(py::init(&training_options), py::kw_only(), py::arg("tol") = 1e-3,

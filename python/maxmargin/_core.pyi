@@ -43,7 +43,7 @@ def rounding_error(
     sums_to_zero: bool,
     total: float,
     tol: float,
-) -> float: ...
+) -> tuple[float, float]: ...
 
 class TrainingOptions:
     def __init__(

@@ -135,7 +135,7 @@ template <Real T> class BlockSmo {
   bool limit_reached(Solution& solution) const {
     if (solution.n_iter >= max_iter_)
       solution.stop_reason = optim::StopReason::max_iter;
-    else if (control_.seconds() > options_.time_limit)
+    else if (is_past(options_.time_limit, control_))
       solution.stop_reason = optim::StopReason::time_limit;
     else
       return false;

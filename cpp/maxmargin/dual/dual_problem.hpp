@@ -37,9 +37,9 @@ struct DualProblem {
   bool may_be_unbounded = false;
 
   index_t size() const { return static_cast<index_t>(linear.size()); }
-  std::vector<Group> groups() const {
-    if (second_group < 0) return {{0, size()}};
-    return {{0, second_group}, {second_group, size()}};
+  std::size_t n_groups() const { return second_group < 0 ? 1 : 2; }
+  Group group(std::size_t g) const {
+    return {g == 0 ? 0 : second_group, g == 0 && second_group >= 0 ? second_group : size()};
   }
 };
 
@@ -52,6 +52,11 @@ struct SolverOptions {
   bool shrinking = true;
   double time_limit = std::numeric_limits<double>::infinity(); // seconds
 };
+
+// Whether the time is over, where it has a limit: a clock costs as much as a pair step.
+inline bool is_past(double time_limit, const Control& control) {
+  return std::isfinite(time_limit) && control.seconds() > time_limit;
+}
 
 // LIBSVM's limit where the caller sets none.
 constexpr index_t default_max_iter(index_t n) {
@@ -84,7 +89,7 @@ struct Solution {
 // The multiplier of a group's sum: the gradient of its free variables, or without one the middle of
 // the interval, or the end of it where it has only one (LIBSVM's rule).
 inline double multiplier_of(const Solution& solution, const DualProblem& problem, std::size_t g) {
-  const Group group = problem.groups()[g];
+  const Group group = problem.group(g);
   double sum = 0.0;
   index_t n_free = 0;
   for (index_t i = group.begin; i < group.end; ++i)

@@ -20,7 +20,8 @@ SolverState::SolverState(const DualProblem& problem)
   std::copy(problem.upper.begin(), problem.upper.end(), upper.data());
   ridge = problem.ridge;
   if (!ridge.empty()) ridge.resize(static_cast<std::size_t>(n), 0.0);
-  groups = problem.groups();
+  groups.clear();
+  for (std::size_t g = 0; g < problem.n_groups(); ++g) groups.push_back(problem.group(g));
   groups.back().end = n;
 }
 

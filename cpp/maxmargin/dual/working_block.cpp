@@ -58,7 +58,7 @@ template <Real T> void WorkingBlock<T>::take_all(const SolverState& state) {
 template <Real T> index_t WorkingBlock<T>::solve(double tol, index_t max_iter) {
   bool may_use_newton = true;
   index_t n_iter = 0, steps = 0, patience = patience_of_pairs();
-  while (control_.seconds() <= time_limit_) {
+  while (!is_past(time_limit_, control_)) {
     const index_t left = std::min(max_iter - n_iter, kStepsBetweenClocks);
     const index_t most = may_use_newton ? std::min(left, patience - steps) : left;
     const index_t done = solve_block(block_, tol, most, control_);

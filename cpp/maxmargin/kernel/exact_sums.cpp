@@ -72,14 +72,15 @@ std::vector<double> ExactSums::evaluate(std::span<const index_t> targets,
   return sums;
 }
 
-double ExactSums::rounding_error(std::span<const double> coef, double total, double tol) {
+ExactSums::Rounding ExactSums::rounding_error(std::span<const double> coef, double total,
+                                              double tol) {
   std::vector<index_t> rows;
   std::vector<double> sizes;
   double magnitude = 0.0;
   for (const double c : coef) magnitude += std::abs(c);
   const double n_terms = static_cast<double>(std::ssize(coef) - std::ranges::count(coef, 0.0));
-  const double growth = kRounding * std::max(1.0, 0.25 * std::sqrt(n_terms));
-  const ValueBound any = plan_.largest_value_bound();
+  const double growth = kRounding * roundings_of_sum(n_terms);
+  const ValueBound& any = plan_.largest_value_bound;
   double error = 2.0 * magnitude * (any.error + growth * any.value);
   if (!(error <= tol) && magnitude > 0.0) {
     for (std::size_t i = 0; i < coef.size(); ++i) {
@@ -91,9 +92,9 @@ double ExactSums::rounding_error(std::span<const double> coef, double total, dou
   }
   const double lost = std::abs(compensated_sum(coef) - total);
   // Times m.(x - m) of the centre m.
-  const double square = plan_.square_of_centre();
+  const double square = plan_.square_of_centre;
   if (square > 0.0) error += lost * std::sqrt(square * any.value);
-  return lost > kRounding * magnitude ? error + lost * value_scale(coef) : error;
+  return {error, lost > kRounding * magnitude ? lost * value_scale(coef) : 0.0};
 }
 
 // Errors of the values add up like a random walk of steps t_j, to no more than the root of max t times

@@ -28,9 +28,12 @@ class ExactSums {
 
   // By about how much rounding may move the difference of two such sums at the most; a looser bound
   // where that is less than `tol`. Where the coefficients, a `total` of which would be exact, have
-  // another sum by more than their own rounding, so much of the largest value counts as well: values
-  // of centred samples differ by numbers that the exact sum multiplies by 0.
-  MAXMARGIN_INSIDE double rounding_error(std::span<const double> coef, double total, double tol);
+  // another sum by more than their own rounding, so much of the largest value, by which an offset of
+  // all kernel values would move every sum.
+  struct Rounding {
+    double of_sums = 0.0, of_total = 0.0;
+  };
+  MAXMARGIN_INSIDE Rounding rounding_error(std::span<const double> coef, double total, double tol);
 
   // The largest value of some samples that have a coefficient with themselves: what rounding errors
   // of the sums are in proportion to.

@@ -10,18 +10,18 @@ namespace {
 
 constexpr double kRounding = std::numeric_limits<double>::epsilon();
 
-// exp(-u), where u is a difference of terms of this size.
-ValueBound exponential(double terms) {
-  return {1.0, std::min(1.0, kRounding * (1.0 + terms))};
+// A bounded function of terms of this size.
+ValueBound bounded(double rounding, double terms) {
+  return {1.0, std::min(1.0, rounding * (1.0 + terms))};
 }
 
-ValueBound power(double base, int degree) {
+ValueBound power(double rounding, double base, int degree) {
   const double value = std::pow(base, degree);
-  return {value, kRounding * (degree + 1) * value};
+  return {value, rounding * (degree + 1) * value};
 }
 
-ValueBound composed(const KernelParams& kernel, double product, std::span<const double> factors,
-                    bool by_differences) {
+ValueBound composed(const KernelParams& kernel, double product, index_t n_terms,
+                    std::span<const double> factors, bool by_differences) {
   std::vector<ValueBound> stack;
   std::size_t n_factors = 0;
   for (const KernelParams::Step& step : kernel.steps) {
@@ -29,7 +29,7 @@ ValueBound composed(const KernelParams& kernel, double product, std::span<const 
       const double factor =
           step.has_factors && n_factors < factors.size() ? factors[n_factors++] : 1.0;
       const double weight = std::abs(step.weight) * factor * factor;
-      const ValueBound part = kernel_error(step.kernel, product, {}, by_differences);
+      const ValueBound part = kernel_error(step.kernel, product, n_terms, {}, by_differences);
       stack.push_back({weight * part.value, weight * part.error});
       continue;
     }
@@ -46,25 +46,26 @@ ValueBound composed(const KernelParams& kernel, double product, std::span<const 
 
 } // namespace
 
-ValueBound kernel_error(const KernelParams& kernel, double product, std::span<const double> factors,
-                        bool by_differences) {
+ValueBound kernel_error(const KernelParams& kernel, double product, index_t n_terms,
+                        std::span<const double> factors, bool by_differences) {
+  const double rounding = kRounding * roundings_of_sum(static_cast<double>(n_terms));
   const double argument = std::abs(kernel.gamma) * product + std::abs(kernel.coef0);
   switch (kernel.type) {
   case KernelType::linear:
   case KernelType::histogram_intersection:
-    return {product, kRounding * product};
+    return {product, rounding * product};
   case KernelType::polynomial:
-    return power(argument, kernel.degree);
+    return power(rounding, argument, kernel.degree);
   case KernelType::power_sum:
-    return power(1.0 + product, kernel.degree); // no less than the sum
+    return power(rounding, 1.0 + product, kernel.degree); // no less than the sum
   case KernelType::sigmoid:
-    return {1.0, std::min(1.0, kRounding * (1.0 + argument))};
+    return bounded(rounding, argument);
   case KernelType::rbf: // half norms less a product
   case KernelType::laplacian:
   case KernelType::chi_squared:
-    return exponential(by_differences ? 1.0 : std::abs(kernel.gamma) * product);
+    return bounded(rounding, by_differences ? 1.0 : std::abs(kernel.gamma) * product);
   case KernelType::composed:
-    return composed(kernel, product, factors, by_differences);
+    return composed(kernel, product, n_terms, factors, by_differences);
   case KernelType::precomputed:
     return {product, 0.0};
   case KernelType::constant:

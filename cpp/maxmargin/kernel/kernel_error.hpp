@@ -1,7 +1,10 @@
 #pragma once
 
+#include "maxmargin/base/types.hpp"
 #include "maxmargin/kernel/kernel_params.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <span>
 
 namespace maxmargin {
@@ -14,10 +17,15 @@ struct ValueBound {
 
 // Of two samples whose products with themselves (x.x, or the sum of |x| where the pairing is not the
 // product) are at most `product`, and whose factors at most these, by the kernel's steps that have
-// some. One rounding counts for a product, whose own ones add up like a random walk, and one for
-// every operation after it. Of a given kernel matrix, `product` is its largest value.
+// some, where sums have so many terms. As many roundings count for a product as they add up to, and
+// for every operation after it. Of a given kernel matrix, `product` is its largest value.
 // `by_differences`: exponents are sums of differences, and as exact as themselves.
-ValueBound kernel_error(const KernelParams& kernel, double product, std::span<const double> factors,
-                        bool by_differences);
+ValueBound kernel_error(const KernelParams& kernel, double product, index_t n_terms,
+                        std::span<const double> factors, bool by_differences);
+
+// By how many roundings of its size a sum of n terms may be off: they add up like a random walk.
+inline double roundings_of_sum(double n) {
+  return std::max(1.0, 0.25 * std::sqrt(n));
+}
 
 } // namespace maxmargin

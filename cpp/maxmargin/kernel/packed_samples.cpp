@@ -108,6 +108,15 @@ PackingPlan::PackingPlan(const MatrixView& samples, const KernelParams& params, 
   const bool may_centre =
       is_translation_invariant(params) || (sums_to_zero && params.type == KernelType::linear);
   packing = Packing(samples, params, density, may_centre, threads, control);
+  if (params.type == KernelType::linear)
+    square_of_centre = sum_of_squares<double>(packing.scaling.centre);
+  if (n_factors(params) == 0) { // no number of a packed sample is greater than 2^exponent
+    const bool is_square = pairing_of(params) == simd::Pairing::multiply;
+    const double largest = std::ldexp(1.0, packing.scaling.exponent * (is_square ? 2 : 1));
+    const double product = static_cast<double>(n_cols(samples)) * largest;
+    largest_value_bound =
+        kernel_error(params, product, n_cols(samples), {}, packing.by_differences);
+  }
   if (!packing.is_sparse) return;
   if (SetKernelRows<double>::are_there() && maxmargin::rate_of_difference(params, 1.0) > 0.0) {
     const double value = FeatureSets::common_value(samples, threads, control);
@@ -126,7 +135,7 @@ double PackingPlan::products_per_value() const {
 double PackingPlan::centring_correction(std::span<const index_t> samples,
                                         std::span<const double> coef) const {
   double shift = 0.0;
-  if (square_of_centre() == 0.0) return shift;
+  if (square_of_centre == 0.0) return shift;
   const auto& m = packing.scaling.centre;
   double zero = 0.0; // (0 - m).m, what a feature that is not stored begins with
   if (maxmargin::is_sparse(X))
@@ -167,21 +176,7 @@ ValueBound PackingPlan::value_bound(index_t sample) const {
   std::vector<double> factors;
   for (index_t f = 0; f < n_factors(kernel); ++f)
     factors.push_back(kernel.factors[static_cast<std::size_t>(f * n_rows(X) + sample)]);
-  return kernel_error(kernel, product, factors, packing.by_differences);
-}
-
-// No number of a packed sample is greater than 2^exponent.
-ValueBound PackingPlan::largest_value_bound() const {
-  if (is_precomputed() || n_factors(kernel) > 0) return {HUGE_VAL, HUGE_VAL};
-  const bool is_square = pairing_of(kernel) == simd::Pairing::multiply;
-  const double product =
-      static_cast<double>(n_cols(X)) *
-      std::ldexp(1.0, is_square ? 2 * packing.scaling.exponent : packing.scaling.exponent);
-  return kernel_error(kernel, product, {}, packing.by_differences);
-}
-
-double PackingPlan::square_of_centre() const {
-  return kernel.type == KernelType::linear ? sum_of_squares<double>(packing.scaling.centre) : 0.0;
+  return kernel_error(kernel, product, std::ssize(numbers), factors, packing.by_differences);
 }
 
 template <Real T>

@@ -32,13 +32,8 @@ struct PackingPlan {
   // coefficients of the given samples sum up to zero.
   double centring_correction(std::span<const index_t> samples, std::span<const double> coef) const;
 
-  // m.m of the centre m by which the values of a linear kernel differ from the samples' own; else 0.
-  double square_of_centre() const;
-
-  // Bounds on kernel values of a sample with ones like it, and of any with any: infinite where only
-  // the samples show them.
+  // A bound on kernel values of a sample with ones like it.
   ValueBound value_bound(index_t sample) const;
-  ValueBound largest_value_bound() const;
 
   // Whether float32 could not hold the numbers whose differences are formed.
   bool needs_float64() const { return packing.needs_float64 && rate_of_difference == 0.0; }
@@ -50,6 +45,10 @@ struct PackingPlan {
   KernelParams kernel;
   double density = 1.0;
   Packing packing;
+  // m.m of the centre m by which the values of a linear kernel differ from the samples' own; else 0.
+  double square_of_centre = 0.0;
+  // Bounds on all kernel values: infinite where only the samples show them.
+  ValueBound largest_value_bound{HUGE_VAL, HUGE_VAL};
   // Of samples that are sets of features, to a kernel of their difference; else 0.
   double rate_of_difference = 0.0;
 };

@@ -18,6 +18,9 @@ constexpr double kGapShare = 0.03;
 constexpr double kToleranceShare = 3e-4;
 constexpr double kDriftShare = 1e-9; // and float64 ones, relative
 
+// Rounding in float64 shows in more than this share of the primal objective.
+constexpr double kShownChange = 1e-7;
+
 constexpr double kRounding = std::numeric_limits<double>::epsilon();
 
 // float32 values serve where their errors sum up to less than this over so many support vectors.
@@ -120,10 +123,10 @@ double DualFit::ridge_times_beta(index_t variable) const {
   return problem_.ridge.empty() ? 0.0 : problem_.ridge[variable] * solution_.beta[variable];
 }
 
-Objectives DualFit::objectives_at(const Offset& offset) const {
+Objectives DualFit::objectives_at(const Offset& offset, double tolerance) const {
   const Formulation& f = formulation_;
   const index_t n = f.n_columns();
-  Objectives o;
+  Objectives o{.tolerance = tolerance};
   double ridge = 0.0, product = 0.0, losses = 0.0, size = 0.0;
   for (index_t i = 0; i < n; ++i) {
     if (f.C[i] == 0.0) continue;
@@ -133,12 +136,17 @@ Objectives DualFit::objectives_at(const Offset& offset) const {
     const double slope = f.loss == Loss::hinge ? f.C[i] : std::abs(beta);
     o.quadratic += beta * sum;
     product += f.target_of(i) * beta;
-    losses += f.loss_of(i, sum - offset.rho, offset.width);
+    const double excess = f.excess_of(i, sum - offset.rho, offset.width);
+    losses += f.loss_of(i, excess);
     ridge += ridge_times_beta(i) * beta;
     o.square += beta * beta;
     if (beta != 0.0) o.slopes += slope * slope;
     o.magnitude += std::abs(beta);
-    o.steepness += slope;
+    const bool is_square = f.loss == Loss::squared_hinge;
+    const double steepness = is_square ? std::max(slope, 2.0 * f.C[i] * excess) : slope;
+    if (excess > -tolerance) o.steepness += steepness;
+    o.largest_steepness += steepness;
+    if (is_square) o.curvature += f.C[i];
     size += std::abs(beta * sum);
   }
   // A sum of squares that is zero but for rounding may come out below.
@@ -186,18 +194,27 @@ void DualFit::count_support() {
   }
 }
 
-// Where the rounding of sums exceeds the tolerance, it counts as a violation, and in both objectives.
-void DualFit::count_rounding(const Objectives& objectives) {
-  const double moved = exact_.rounding_error(beta_, sum_, options_.tol);
-  if (moved > options_.tol) {
+// The rounding of sums counts as a violation, and in the dual objective, where it exceeds the
+// tolerance, and in the primal one, whose losses bounds multiply, where it shows.
+void DualFit::count_rounding(const Objectives& o) {
+  const auto slope_for = [&](double error) {
+    return 0.5 * (0.5 * o.magnitude + o.steepness_for(error));
+  };
+  const double gap = o.primal + o.dual;
+  const double least_change =
+      std::max(kGapShare * gap, kShownChange * std::abs(o.primal)) / slope_for(0.0);
+  const auto [of_sums, of_total] =
+      exact_.rounding_error(beta_, sum_, std::min(o.tolerance, least_change));
+  const double moved = of_sums + of_total;
+  if (moved > o.tolerance) {
     certificate_.kkt_violation += moved;
     double& dual = certificate_.dual_objective;
     const bool has_positive_primal = formulation_.is_duplicated() || formulation_.sum == 0.0;
     const double most = has_positive_primal && dual < 0.0 ? 0.0 : HUGE_VAL;
-    dual = std::min(dual + 0.25 * moved * objectives.magnitude, most);
-    certificate_.primal_objective +=
-        0.5 * moved * (0.5 * objectives.magnitude + objectives.steepness);
+    dual = std::min(dual + 0.25 * moved * o.magnitude, most);
   }
+  if (of_sums > least_change)
+    certificate_.primal_objective += of_sums * (slope_for(of_sums) + 0.25 * o.curvature * of_sums);
   // By what the model is: a fit may have been stopped when it was there, or be worse than it seemed.
   const bool is_below = certificate_.kkt_violation < options_.tol;
   if (is_below)
@@ -220,9 +237,10 @@ bool DualFit::are_accurate(const Objectives& o) const {
 bool DualFit::show_drift(const Objectives& o) const {
   const double gap = o.primal + o.dual;
   if (formulation_.loss != Loss::hard_margin && gap < -kDualShare * std::abs(o.dual)) return true;
-  return !is_float32_ && solution_.drift * o.steepness >
-                             std::max({kGapShare * gap, kDriftShare * std::abs(o.primal),
-                                       kToleranceShare * options_.tol * o.magnitude});
+  const double little =
+      std::min(kToleranceShare * options_.tol * o.magnitude, kShownChange * std::abs(o.primal));
+  return !is_float32_ && solution_.drift * o.steepness_for(solution_.drift) >
+                             std::max({kGapShare * gap, kDriftShare * std::abs(o.primal), little});
 }
 
 void DualFit::refine_gradient(bool of_all) {
@@ -245,10 +263,10 @@ void DualFit::refine_gradient(bool of_all) {
 
 // By the gradient and the coefficients of the model.
 void DualFit::find_intervals() {
-  const std::vector<dual::Group> groups = problem_.groups();
-  for (std::size_t g = 0; g < groups.size(); ++g) {
+  for (std::size_t g = 0; g < problem_.n_groups(); ++g) {
     dual::Interval& ends = solution_.intervals[g] = {-HUGE_VAL, HUGE_VAL};
-    for (index_t v = groups[g].begin; v < groups[g].end; ++v) {
+    const dual::Group group = problem_.group(g);
+    for (index_t v = group.begin; v < group.end; ++v) {
       const double descent = -solution_.gradient[v];
       if (coefficient(v) < problem_.upper[v]) ends.up = std::max(ends.up, descent);
       if (coefficient(v) > problem_.lower[v]) ends.low = std::min(ends.low, descent);
@@ -269,7 +287,7 @@ Machine train(const Formulation& formulation, const KernelSource& source,
   Machine machine;
   machine.certificate = fit.certify([&] {
     offset = fit.offset();
-    return fit.objectives_at(offset);
+    return fit.objectives_at(offset, options.tol);
   });
   machine.beta = fit.beta();
   machine.rho = offset.rho;

@@ -27,7 +27,14 @@ struct Objectives {
   double square = 0.0;    // beta' beta
   double slopes = 0.0;    // the sum of squares of the losses' slopes over the support vectors
   double magnitude = 0.0; // sum |beta|
-  double steepness = 0.0; // of the losses: what an error of all f(x_i) makes of them, at the most
+  // Of the losses: what an error of all f(x_i) makes of them at the most, and its square; such a one
+  // is below `tolerance`, a violation that a solution may have, or of any size.
+  double tolerance = 0.0;
+  double steepness = 0.0, curvature = 0.0, largest_steepness = 0.0;
+
+  double steepness_for(double error) const {
+    return error <= tolerance ? steepness : largest_steepness;
+  }
 };
 
 // Solves a dual problem, in float32 with refinement where the options say so, and certifies the
@@ -42,7 +49,7 @@ class DualFit {
   // By column. Of the two variables of a sample, what they have in common is taken off.
   const std::vector<double>& beta() const { return beta_; }
   Offset offset() const;
-  Objectives objectives_at(const Offset& offset) const;
+  Objectives objectives_at(const Offset& offset, double tolerance) const;
 
   double value_scale() { return exact_.value_scale(beta_); }
 

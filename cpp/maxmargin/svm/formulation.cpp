@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace maxmargin {
 namespace {
@@ -13,10 +14,13 @@ std::vector<double> copy_of(std::span<const double> numbers) {
 
 } // namespace
 
-double Formulation::loss_of(index_t column, double f, double offset_width) const {
+double Formulation::excess_of(index_t column, double f, double offset_width) const {
   const double error = target_of(column) - f;
-  const double u = (is_duplicated() ? std::abs(error) : sign[column] * error) - offset_width;
-  const double positive = std::max(0.0, u);
+  return (is_duplicated() ? std::abs(error) : sign[column] * error) - offset_width;
+}
+
+double Formulation::loss_of(index_t column, double excess) const {
+  const double positive = std::max(0.0, excess);
   switch (loss) {
   case Loss::hinge:
     return C[column] * positive;
@@ -36,8 +40,8 @@ Offset Formulation::offset_of(std::span<const double> multipliers) const {
   return {0.5 * (above + below), is_duplicated() ? std::max(0.0, half) : half}; // but for rounding
 }
 
-Formulation c_svc(std::span<const double> y, std::span<const double> C, Loss loss) {
-  return {.loss = loss, .C = copy_of(C), .sign = copy_of(y), .width = -1.0};
+Formulation c_svc(std::vector<double> y, std::vector<double> C, Loss loss) {
+  return {.loss = loss, .C = std::move(C), .sign = std::move(y), .width = -1.0};
 }
 
 Formulation nu_svc(std::span<const double> y, std::span<const double> C, double sum,
@@ -78,12 +82,12 @@ dual::DualProblem dual_of(const Formulation& f) {
     if (f.loss == Loss::squared_hinge) problem.ridge.push_back(C > 0.0 ? 0.5 / C : 0.0);
   }
   if (f.sum == 0.0) return problem;
-  const std::vector<dual::Group> groups = problem.groups();
-  for (const dual::Group& group : groups) {
+  for (std::size_t g = 0; g < problem.n_groups(); ++g) {
+    const dual::Group group = problem.group(g);
     const auto bounds =
         std::span(f.C).subspan(group.begin % f.n_columns(), group.end - group.begin);
-    const std::vector<double> start =
-        greedy_start(bounds, f.sum / static_cast<double>(groups.size()), f.sign_of(group.begin));
+    const std::vector<double> start = greedy_start(
+        bounds, f.sum / static_cast<double>(problem.n_groups()), f.sign_of(group.begin));
     problem.start.insert(problem.start.end(), start.begin(), start.end());
   }
   return problem;

@@ -60,8 +60,10 @@ struct Formulation {
   }
   double target_of(index_t column) const { return target.empty() ? 0.0 : target[column]; }
 
-  // C_i times the losses of a column, where the machine has the value f.
-  double loss_of(index_t column, double f, double offset_width) const;
+  // By how much a column is on the wrong side where the machine has the value f, and C_i times the
+  // loss of so much.
+  double excess_of(index_t column, double f, double offset_width) const;
+  double loss_of(index_t column, double excess) const;
   // The price at this offset.
   double price_of(const Offset& offset) const {
     return sum * (has_free_width() ? offset.width : -offset.rho);
@@ -71,7 +73,7 @@ struct Formulation {
 };
 
 // With the hard margin, each C_i is infinity or 0.
-Formulation c_svc(std::span<const double> y, std::span<const double> C, Loss loss);
+Formulation c_svc(std::vector<double> y, std::vector<double> C, Loss loss);
 // The columns of y = 1 come first; second_group is where the others begin.
 Formulation nu_svc(std::span<const double> y, std::span<const double> C, double sum,
                    index_t second_group);

@@ -63,15 +63,15 @@ Machine train_nu_svc(const KernelSource& source, std::span<const double> y,
     double r = 0.0;
     const Certificate certificate = fit.certify([&] {
       const Offset offset = fit.offset();
-      Objectives objectives = fit.objectives_at(offset);
       r = -offset.width;
+      Objectives objectives = fit.objectives_at(offset, options.tol * std::max(0.0, r));
       machine.rho = offset.rho;
       // Neither w = 0 nor an r below the violation can be distinguished from no margin.
       if (is_largest &&
           (objectives.quadratic <= rounding * s || (is_last && r <= std::max(violation, 0.0)))) {
         r = 1.0 / unit;
         machine.rho = first < second ? r : first > second ? -r : 0.0;
-        objectives = fit.objectives_at({machine.rho, -r});
+        objectives = fit.objectives_at({machine.rho, -r}, options.tol * r);
       }
       require_margin(is_largest || r > rounding);
       return objectives;

@@ -187,15 +187,14 @@ class OneVsOne {
     kernel.is_only_machine = n_classes_ == 2;
     kernel.whole_matrix = whole_matrix;
     const KernelSource source{samples_, segments, kernel};
-    Machine machine = train_on(source, y, C, pair);
-    machine.rho += samples_.centring_correction(segments, machine.beta);
-    keep(pair, machine);
+    keep(pair, train_on(source, std::move(y), std::move(C), pair));
   }
 
-  Machine train_on(const KernelSource& source, std::span<const double> y, std::span<const double> C,
+  Machine train_on(const KernelSource& source, std::vector<double> y, std::vector<double> C,
                    const ClassPair& pair) {
     if (!options_.nu)
-      return maxmargin::train(c_svc(y, C, loss_), source, options_.solver, control_);
+      return maxmargin::train(c_svc(std::move(y), std::move(C), loss_), source, options_.solver,
+                              control_);
     return train_nu_svc(source, y, C, *options_.nu, samples_.n_columns(pair.first), options_.solver,
                         control_);
   }
@@ -203,18 +202,27 @@ class OneVsOne {
   void keep(const ClassPair& pair, const Machine& machine) {
     Certificate certificate = machine.certificate;
     const double scale = options_.nu ? machine.equivalent : 1.0;
+    const bool is_centred = samples_.has_centring_correction();
+    std::vector<index_t> support; // where samples are centred, and how many are of the first class
+    std::vector<double> coef;
+    std::size_t n_first = 0;
     index_t begin = 0;
     for (const auto [own, other] : {pair, ClassPair{pair.second, pair.first}}) {
       double* const row = coef_.data() + coef_row(own, other) * std::ssize(rows_);
       for (std::size_t k = 0; k < samples_.segment(own).size(); ++k)
         distinct_.distribute(samples_.segment(own)[k],
                              machine.beta[begin + static_cast<index_t>(k)], scale,
-                             loss_ != Loss::hinge, certificate,
-                             [&](index_t sample, double beta) { row[place_[sample]] = beta; });
+                             loss_ != Loss::hinge, certificate, [&](index_t sample, double beta) {
+                               row[place_[sample]] = beta;
+                               if (!is_centred) return;
+                               support.push_back(sample);
+                               coef.push_back(beta);
+                             });
+      if (own == pair.first) n_first = coef.size();
       begin += samples_.n_columns(own);
     }
     const index_t number = machine_of(pair.first, pair.second, n_classes_);
-    rho_[number] = machine.rho;
+    rho_[number] = machine.rho + samples_.centring_correction(support, coef, n_first);
     if (options_.nu) equivalent_[number] = machine.equivalent;
     certificates_.set(number, certificate);
   }

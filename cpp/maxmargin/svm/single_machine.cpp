@@ -57,12 +57,18 @@ class SingleSegment {
     for (std::size_t k = 0; k < rows.size(); ++k)
       distinct_.distribute(rows[k], machine.beta[k], 1.0, false, certificate,
                            [&](index_t row, double beta) { shares.emplace_back(row, beta); });
-    std::ranges::sort(shares);
     std::vector<index_t> support;
-    for (const auto& [row, beta] : shares) support.push_back(row);
+    std::vector<double> coef;
+    for (const auto& [row, beta] : shares) {
+      support.push_back(row);
+      coef.push_back(beta);
+    }
+    const double correction = samples_.centring_correction(support, coef, coef.size());
+    std::ranges::sort(shares);
+    std::ranges::sort(support);
     KernelModelParts parts = parts_of(type, X_, params_, std::move(support));
     for (const auto& [row, beta] : shares) parts.dual_coef.push_back(beta);
-    parts.rho = {machine.rho + samples_.centring_correction(kSegments, machine.beta)};
+    parts.rho = {machine.rho + correction};
     if (type == SvmType::nu_svr) parts.equivalent = {machine.equivalent};
     return finished(std::move(parts), Certificates(certificate));
   }

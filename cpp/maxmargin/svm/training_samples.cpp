@@ -135,19 +135,17 @@ ExactSums TrainingSamples::exact_sums(std::span<const index_t> segments, int thr
   return ExactSums(plan_, std::move(sample_of), threads, control_);
 }
 
-double TrainingSamples::centring_correction(std::span<const index_t> segments,
-                                            std::span<const double> beta) const {
-  double shift = 0.0;
-  index_t begin = 0;
-  for (const index_t s : segments) {
-    shift += plan_.centring_correction(segments_[s], beta.subspan(begin, segments_[s].size()));
-    begin += n_columns(s);
-  }
+double TrainingSamples::centring_correction(std::span<const index_t> support,
+                                            std::span<const double> coef,
+                                            std::size_t n_first) const {
+  if (!has_centring_correction()) return 0.0;
+  const double shift = plan_.centring_correction(support.first(n_first), coef.first(n_first)) +
+                       plan_.centring_correction(support.subspan(n_first), coef.subspan(n_first));
   // What rounding has left of the sum of all goes with m.z, which is about m.m of the centre. Where
   // the samples do not lie far off, that is rounding as well.
-  const double left = compensated_sum(beta) * plan_.square_of_centre();
+  const double left = compensated_sum(coef) * plan_.square_of_centre;
   double magnitude = 0.0;
-  for (const double b : beta) magnitude += std::abs(b);
+  for (const double c : coef) magnitude += std::abs(c);
   return std::abs(left) > kNegligible * magnitude ? shift + left : shift;
 }
 

@@ -45,8 +45,12 @@ class TrainingSamples {
   // For the columns of rows(segments).
   ExactSums exact_sums(std::span<const index_t> segments, int threads) const;
 
-  // To be added to rho, where samples are centred; beta by column of rows(segments).
-  double centring_correction(std::span<const index_t> segments, std::span<const double> beta) const;
+  // Whether values are those of samples less a centre, so that a model of the samples themselves has
+  // another offset: by centring_correction, to be added to rho. Its first n_first coefficients are of
+  // one segment, the others of another.
+  bool has_centring_correction() const { return plan_.square_of_centre > 0.0; }
+  double centring_correction(std::span<const index_t> support, std::span<const double> coef,
+                             std::size_t n_first) const;
 
   bool needs_float64() const { return plan_.needs_float64(); }
 

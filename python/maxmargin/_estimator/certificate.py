@@ -70,7 +70,8 @@ class Certificate:
     seconds : float
         Wall-clock time of training; of several machines together, that of all of `fit`.
     machines : sequence of Certificate
-        One for each pair of classes, empty where there is one machine only.
+        One for each pair of classes, empty where there is one machine only. Of more than 65,536,
+        the numbers are kept in float32.
     """
 
     dual_objective: float
@@ -186,7 +187,26 @@ class Certificates(Sequence[Certificate]):
     """The certificates of machines, by the core's fields; each is made when it is asked for."""
 
     def __init__(self, fields: dict[str, NDArray[Any]]) -> None:
-        self.fields = {name: _narrowed(values) for name, values in fields.items()}
+        self.fields = fields
+
+    def narrowed(self) -> Certificates:
+        """Return them with numbers in types that hold them; there may be millions of machines."""
+        if len(self) <= _BLOCK:  # of one machine, it would cost a tenth of a fit of 50 rows
+            return self
+        return Certificates({name: _narrowed(values) for name, values in self.fields.items()})
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields, without what all machines but the first have in common."""
+        packed = {name: _without_repetition(values) for name, values in self.fields.items()}
+        return {"fields": packed, "size": len(self)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        fields = state["fields"]
+        size = state.get("size", len(fields["n_iter"]))
+        self.fields = {
+            name: np.concatenate([values, np.repeat(values[-1:], size - len(values))])
+            for name, values in fields.items()
+        }
 
     def __len__(self) -> int:
         return len(self.fields["n_iter"])
@@ -220,10 +240,15 @@ class Certificates(Sequence[Certificate]):
 
 
 def _narrowed(values: NDArray[Any]) -> NDArray[Any]:
-    """Return counts in the least type that holds them: there may be millions of machines."""
-    if values.dtype.kind == "f" or len(values) <= _BLOCK:
-        return values  # of one machine, it would cost a tenth of a fit of 50 rows
-    return values.astype(np.min_scalar_type(values.max()))
+    """Return counts in the least type, and others in float32 if they have its range."""
+    if values.dtype.kind != "f":
+        return values.astype(np.min_scalar_type(values.max()))
+    is_small = np.abs(values).max() <= np.finfo(np.float32).max
+    return values.astype(np.float32) if is_small else values
+
+
+def _without_repetition(values: NDArray[Any]) -> NDArray[Any]:
+    return values[:2] if (values[1:] == values[1:2]).all() else values
 
 
 def _of_all(machines: Sequence[Certificate | LinearCertificate], name: str) -> Iterator[Any]:
@@ -249,7 +274,7 @@ def together(machines: Sequence[AnyCertificate], seconds: float) -> AnyCertifica
         **{**totals, "seconds": seconds},
         converged=not failed,
         stop_reason=machines[failed[0]].stop_reason if failed else "converged",
-        machines=machines if isinstance(machines, Certificates) else tuple(machines),
+        machines=machines.narrowed() if isinstance(machines, Certificates) else tuple(machines),
     )
 
 

@@ -30,6 +30,10 @@ _ROUNDING = 64 * float(np.finfo(float).eps)
 _WRONG_SUM = 1e-8
 _ROUNDING_OF_SUM = 1e-9
 
+# Shares of the primal objective and of the gap, above which rounding counts in the former.
+_SHOWN_CHANGE = 1e-7
+_SHOWN_GAP = 0.03
+
 
 @np.errstate(over="ignore", under="ignore")
 def certificate(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Certificate:
@@ -134,13 +138,15 @@ class _Problem(NamedTuple):
         losses = np.maximum(0.0, u)
         has_price = np.isfinite(self.C) & (self.C > 0.0)  # the hard margin has none
         prices = np.where(has_price, self.C, 0.0)
-        slopes = float(prices.sum())
+        slopes, curvature = prices, 0.0
         primal, dual = 0.5 * square, 0.5 * square - float(np.sum(self.target * beta))
         ridge = np.zeros(len(beta))
         if self.is_squared:
             ridge = np.where(has_price, 0.5 / np.where(has_price, self.C, 1.0), 0.0)
             dual += 0.5 * float((ridge * beta) @ beta)  # a square alone may overflow
-            slopes = magnitude
+            # Of the hard margin, the coefficients.
+            slopes = np.maximum(np.abs(beta), 2.0 * prices * losses)
+            curvature = float(prices.sum())
             losses = np.square(losses)
         primal += float(prices @ losses)
         if self.free_width is None:
@@ -149,13 +155,20 @@ class _Problem(NamedTuple):
         else:
             primal += self.free_width * self.width
         violation = self._violation(ridge)
-        moved = self._rounding()
+        slope = 0.5 * (0.5 * magnitude + float(slopes.sum(where=u > -self.tol)))
+        change = max(_SHOWN_GAP * (primal + dual), _SHOWN_CHANGE * abs(primal))
+        least_change = change / slope if slope > 0.0 else math.inf
+        of_sums, of_total = self._rounding(min(self.tol, least_change))
+        moved = of_sums + of_total
         if moved > self.tol:
             violation += moved
             dual_of_any = dual + 0.25 * moved * magnitude
             is_positive = self.sign is None or (self.free_width is None and self.total == 0.0)
             dual = min(0.0, dual_of_any) if is_positive and dual < 0.0 else dual_of_any
-            primal += 0.5 * moved * (0.5 * magnitude + slopes)
+        if of_sums > self.tol:
+            slope = 0.5 * (0.5 * magnitude + float(slopes.sum()))
+        if of_sums > least_change:
+            primal += of_sums * (slope + 0.25 * curvature * of_sums)
         return dataclasses.replace(
             recorded,
             dual_objective=dual,
@@ -207,14 +220,17 @@ class _Problem(NamedTuple):
             least = self.width if magnitude < (1.0 - _ROUNDING_OF_SUM) * self.free_width else 0.0
         return max(least, *(float(up - low) for up, low in intervals))
 
-    def _rounding(self) -> float:
-        """Return by how much rounding may move the difference of two decision values."""
+    def _rounding(self, enough: float) -> tuple[float, float]:
+        """Return by how much rounding, and a wrong sum of beta, may move decision values.
+
+        It is the difference of two. Below `enough`, a looser bound serves.
+        """
         used = np.flatnonzero(self.C > 0.0)
         samples, beta = take_rows(self.matrix, used), self.beta[used]
         if self.kernel.is_given:
             samples = np.diag([kernel_block(self.kernel, x, x)[0, 0] for x in _each(samples)])
         core = self.kernel.to_core(samples)
-        return _core.rounding_error(samples, beta, core, self.total == 0.0, self.total, self.tol)
+        return _core.rounding_error(samples, beta, core, self.total == 0.0, self.total, enough)
 
 
 def _each(samples: Matrix) -> Iterator[Matrix]:

@@ -35,7 +35,7 @@ _BLOCK_ELEMENTS = 1 << 22
 _LIMITED_ELEMENTS = 1 << 18
 # Where gamma times squared norms is larger, squared distances are formed from differences: the
 # rounding of the norms, so many times 2^-53, would show in the values (1e-12).
-_LARGEST_EXPONENT = float(1 << 13)
+_LARGEST_EXPONENT = float(1 << 10)
 # Rows and columns of a kernel matrix that are compared at a time: both tiles fit the cache.
 _TILE = 256
 # How far a kernel matrix may be from symmetric, relative to its largest value, if it was computed

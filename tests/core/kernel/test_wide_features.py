@@ -19,7 +19,7 @@ from maxmargin.kernels import (
 from oracles.problems import rng
 from support.internal import internal
 
-SPREADS = [1e3, 1e5, 1e7, 1e9]
+SPREADS = [30.0, 300.0, 1e3, 1e4, 1e5, 1e7, 1e9]
 TARGETS = _core.simd_targets()
 
 
@@ -73,7 +73,22 @@ def test_values_are_those_of_differences(kind, big, n_wide):
         for a in forms(A).values():
             for b in forms(B).values():
                 for values in (KERNELS[kind]()(a, b), KERNELS[kind]().by_definition(a, b)):
-                    np.testing.assert_allclose(values, expected, rtol=3e-12, atol=1e-300)
+                    np.testing.assert_allclose(values, expected, rtol=1e-12, atol=1e-300)
+
+
+@pytest.mark.parametrize("kind", KERNELS)
+@pytest.mark.parametrize("d", [1, 8, 30, 200])
+def test_values_far_from_the_origin_and_from_each_other(kind, d):
+    """Sums over many features, of the same sign, are off by more than one rounding."""
+    for seed, far in enumerate((1.0, 10.0, 100.0, 300.0, 1e3, 3e3, 1e5)):
+        random = rng(seed)
+        apart = np.sqrt(far) if kind == "chi_squared" else 1.0
+        X = np.abs(far + apart * random.normal(size=(24, d)) / np.sqrt(d))
+        X[12:] += far
+        for gamma in (0.01, 0.3, 5.0):
+            expected = exact(X, X, kind, gamma)
+            values = KERNELS[kind](gamma)(X, X)
+            np.testing.assert_allclose(values, expected, rtol=1e-12, atol=1e-300)
 
 
 @pytest.mark.parametrize("form", ["dense", "CSR"])
@@ -82,7 +97,7 @@ def test_many_features_that_few_rows_have(form):
     X[:, 5000] = np.repeat(1e9 * rng(3).random(30), 2)
     values = RBF()(forms(X)[form], forms(X)[form])
     some = X[:, X.any(axis=0)]
-    np.testing.assert_allclose(values, exact(some, some, "rbf"), rtol=3e-12, atol=1e-300)
+    np.testing.assert_allclose(values, exact(some, some, "rbf"), rtol=1e-12, atol=1e-300)
     assert (np.diag(values) == 1.0).all()
 
 
@@ -121,7 +136,7 @@ def test_blocks_of_every_target(target, kind, sparse):
             A, B = ((M.data, M.indices, M.indptr, d) for M in map(sp.csr_matrix, (X, Z)))
         K, _ = internal.kernel_block(target, A, B, _core.KernelParams(kind, 0.5))
         expected = exact(X, Z, kind, 0.5)
-        np.testing.assert_allclose(K[:, :n_columns], expected, rtol=3e-12, atol=1e-300)
+        np.testing.assert_allclose(K[:, :n_columns], expected, rtol=1e-12, atol=1e-300)
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -212,13 +227,13 @@ def test_a_feature_that_only_new_rows_have_wide():
     X = rng(15).random((30, 5))
     new = X.copy()
     new[::2, 3] = 1e9
-    np.testing.assert_allclose(RBF()(new, X), exact(new, X, "rbf"), rtol=3e-12, atol=1e-300)
-    np.testing.assert_allclose(RBF()(X, new), exact(X, new, "rbf"), rtol=3e-12, atol=1e-300)
+    np.testing.assert_allclose(RBF()(new, X), exact(new, X, "rbf"), rtol=1e-12, atol=1e-300)
+    np.testing.assert_allclose(RBF()(X, new), exact(X, new, "rbf"), rtol=1e-12, atol=1e-300)
 
 
 def test_float32_samples():
     X = pairs(60, 4, 1e6, 16).astype(np.float32)
-    np.testing.assert_allclose(RBF()(X, X), exact(X, X, "rbf"), rtol=3e-12, atol=1e-300)
+    np.testing.assert_allclose(RBF()(X, X), exact(X, X, "rbf"), rtol=1e-12, atol=1e-300)
     y = rng(17).random(60) < 0.5
     model = SVC(gamma=1.0, C=10.0).fit(X, y)
     f = exact(X, X, "rbf")[:, model.support_] @ model.dual_coef_[0] + model.intercept_[0]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 import sklearn.svm
 
 from maxmargin import SVC, SVR, NuSVC, OneClassSVM
+from maxmargin._estimator.certificate import Certificates, together
 from maxmargin.svm import _model, _weights
 from oracles.problems import rng
 from support.fresh_process import needs_linux
@@ -218,6 +221,30 @@ def test_weights_and_support_vectors_give_the_same_values(form, n_features, monk
     other = SVC(kernel="linear", decision_function_shape="ovo", C=0.1).fit(X, y)
     assert other._model.weights is None
     np.testing.assert_allclose(other.decision_function(form(X)), expected, atol=1e-10)
+
+
+def test_certificates_of_many_machines_are_kept_in_few_bytes():
+    """2,000 classes have 2 million machines; what these have in common is pickled once."""
+    r, n = rng(3), 70_000
+    few = SVC().fit(r.normal(size=(90, 3)), np.arange(90) % 3).certificate_.machines
+    assert pickle.loads(pickle.dumps(few)) == few
+    fields = {name: np.resize(values, n) for name, values in few.fields.items()}
+    fields["seconds"] = r.random(n)
+    for name in ("kernel_rows", "kernel_values", "cache_hits", "cache_misses"):
+        fields[name] = np.zeros(n, np.int64)
+    fields["kernel_values"][0] = 10**9
+    whole = together(Certificates(fields), 1.0)
+    assert whole.primal_objective == pytest.approx(fields["primal_objective"].sum(), rel=1e-9)
+    pickled = pickle.dumps(whole, protocol=5)
+    assert len(pickled) < 21 * n
+    loaded = pickle.loads(pickled)
+    assert len(loaded.machines) == n
+    for place in (0, 1, 2, n - 1):
+        assert loaded.machines[place] == whole.machines[place]
+        assert loaded.machines[place].primal_objective == pytest.approx(
+            few[place % 3].primal_objective, rel=1e-7
+        )
+    assert loaded.kernel_values == whole.machines[0].kernel_values == 10**9
 
 
 @needs_linux
