@@ -139,24 +139,27 @@ TEST_CASE("the log has the settings, and a warning of what did not converge") {
 }
 
 TEST_CASE("predictions take the options of a call, and end by its progress function") {
-  const Clouds clouds(20000, 20, 0.1), few(1500, 20, 0.1);
+  const Clouds clouds(1500, 20, 0.1), many(200000, 20, 0.1);
   const auto X = samples_of(clouds.values, clouds.n, 20);
   const auto options = options_of("prediction");
   CHECK(contains(refused(mm_options_set_number(options.get(), "C", 1.0)), "n_jobs"));
   REQUIRE(mm_options_set_number(options.get(), "n_jobs", 1.0) == MM_OK);
-  const auto model = fitted(*options_of("svc"), *samples_of(few.values, few.n, 20), few.y.data());
-  std::vector<double> all(20000), some(20000);
+  const auto of_all = options_of("svc"); // every sample supports it, so that 200,000 take long
+  REQUIRE(mm_options_set_number(of_all.get(), "C", 1e-6) == MM_OK);
+  const auto model = fitted(*of_all, *X, clouds.y.data());
+  std::vector<double> all(1500), some(1500), enough(200000);
   REQUIRE(mm_predict(model.get(), X.get(), nullptr, all.data()) == MM_OK);
   REQUIRE(mm_predict(model.get(), X.get(), options.get(), some.data()) == MM_OK);
   CHECK(all == some);
+  const auto Z = samples_of(many.values, many.n, 20);
   int n_calls = 0;
   const auto stop = [](const mm_progress* progress, void* user) {
     CHECK(progress->seconds > 0.0);
     return ++*static_cast<int*>(user);
   };
   REQUIRE(mm_options_set_progress(options.get(), stop, &n_calls) == MM_OK);
-  CHECK(mm_predict(model.get(), X.get(), options.get(), some.data()) == MM_CANCELLED);
-  CHECK(mm_decision_values(model.get(), X.get(), options.get(), some.data()) == MM_CANCELLED);
+  CHECK(mm_predict(model.get(), Z.get(), options.get(), enough.data()) == MM_CANCELLED);
+  CHECK(mm_decision_values(model.get(), Z.get(), options.get(), enough.data()) == MM_CANCELLED);
   CHECK(n_calls == 2);
 }
 
