@@ -32,6 +32,10 @@ constexpr double kSamplesPerFeature = 2.0;
 // are more.
 constexpr double kShareOfWork = 0.2;
 constexpr double kTypicalSteps = 16.0;
+// With fewer products than these proximal Newton's method alone serves, which ends at a vertex where
+// weights are not unique: it takes 0.5 and 1.6 ms for 40 x 40 normal samples, C = 1 and 100, and 1.5
+// and 5.2 ms for 60 x 60, where this method takes 0.7.
+constexpr double kFewestProducts = 2e6;
 
 // x > 0 and its multiplier z > 0, with x z = mu to come.
 struct Pair {
@@ -287,7 +291,8 @@ class L1InteriorPoint : public SecondOrder {
 bool suits_interior_point(const LinearProblem& problem) {
   const index_t n = n_rows(problem.X), d = n_cols(problem.X);
   return problem.loss == LinearLoss::squared_hinge && std::min(n, d) <= kMostFeatures &&
-         static_cast<double>(n) * static_cast<double>(d) <= kMostElements;
+         static_cast<double>(n) * static_cast<double>(d) <= kMostElements &&
+         l1_interior_products(static_cast<double>(n), static_cast<double>(d)) >= kFewestProducts;
 }
 
 } // namespace
