@@ -24,6 +24,11 @@ void* counted(std::size_t size, std::size_t alignment) {
   return memory;
 }
 
+// Not inlined: GCC would take the pointer for one of its own operator new.
+[[gnu::noinline]] void freed(void* memory) {
+  std::free(memory);
+}
+
 } // namespace
 
 void* operator new(std::size_t size) {
@@ -33,16 +38,16 @@ void* operator new(std::size_t size, std::align_val_t alignment) {
   return counted(size, static_cast<std::size_t>(alignment));
 }
 void operator delete(void* memory) noexcept {
-  std::free(memory);
+  freed(memory);
 }
 void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
+  freed(memory);
 }
 void operator delete(void* memory, std::align_val_t) noexcept {
-  std::free(memory);
+  freed(memory);
 }
 void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
-  std::free(memory);
+  freed(memory);
 }
 
 namespace maxmargin::tests {
