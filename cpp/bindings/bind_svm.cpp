@@ -173,8 +173,7 @@ std::unique_ptr<Decision> make_decision(const py::object& support_vectors,
                                         const KernelParams& kernel) {
   const MatrixView vectors = matrix_view(support_vectors);
   Control control(interrupt_hook(1.0 * n_rows(vectors) * n_cols(vectors)));
-  return std::make_unique<Decision>(matrix_view(support_vectors), span_of(dual_coef), span_of(rho),
-                                    kernel, control);
+  return std::make_unique<Decision>(vectors, span_of(dual_coef), span_of(rho), kernel, control);
 }
 
 py::array_t<double> decision_function(const Decision& decision, const py::object& X, int n_threads,

@@ -33,6 +33,8 @@ _ROUNDING_OF_SUM = 1e-9
 # Shares of the primal objective and of the gap, above which rounding counts in the former.
 _SHOWN_CHANGE = 1e-7
 _SHOWN_GAP = 0.03
+# Slopes of losses, on the average of samples, from which on it does so below `tol` as well.
+_LARGE_BOUND = 20.0
 
 
 @np.errstate(over="ignore", under="ignore")
@@ -158,7 +160,9 @@ class _Problem(NamedTuple):
         slope = 0.5 * (0.5 * magnitude + float(slopes.sum(where=u > -self.tol)))
         change = max(_SHOWN_GAP * (primal + dual), _SHOWN_CHANGE * abs(primal))
         least_change = change / slope if slope > 0.0 else math.inf
-        of_sums, of_total = self._rounding(min(self.tol, least_change))
+        are_large = float(slopes.sum()) > _LARGE_BOUND * len(beta)
+        shown = min(self.tol, least_change) if are_large else self.tol
+        of_sums, of_total = self._rounding(shown)
         moved = of_sums + of_total
         if moved > self.tol:
             violation += moved
@@ -167,7 +171,7 @@ class _Problem(NamedTuple):
             dual = min(0.0, dual_of_any) if is_positive and dual < 0.0 else dual_of_any
         if of_sums > self.tol:
             slope = 0.5 * (0.5 * magnitude + float(slopes.sum()))
-        if of_sums > least_change:
+        if of_sums > max(shown, least_change):
             primal += of_sums * (slope + 0.25 * curvature * of_sums)
         return dataclasses.replace(
             recorded,

@@ -26,8 +26,7 @@ namespace maxmargin::linear {
 // options.start is not used. n_iter counts steps; max_iter = -1 stands for kDefaultL1NewtonSteps.
 inline constexpr index_t kDefaultL1NewtonSteps = 500;
 
-//
-// Stalls where its quadratics take more products than that.
+// Stalls where its quadratics take more than `most_products`.
 LinearSolution solve_l1_newton(const LinearProblem& problem, const LinearOptions& options,
                                Control& control,
                                double most_products = std::numeric_limits<double>::infinity());
