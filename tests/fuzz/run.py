@@ -34,7 +34,6 @@ import relations  # noqa: E402
 import maxmargin  # noqa: E402
 from maxmargin import ConvergenceWarning  # noqa: E402
 
-SECONDS_OF_CASE = 120  # a case that takes longer hangs
 REPORTED = 3  # the exit code of the child that has printed a failure; sanitizers have 1
 CHECKS: dict[str, Callable[[cases.Case, np.random.Generator], None]] = {
     "optimality": optimality.optimality,
@@ -46,19 +45,16 @@ RARE = {"targets": 40}  # starts processes: one round in so many
 
 
 def failure(name: str, case: cases.Case, seed: int) -> Exception | None:
-    signal.alarm(SECONDS_OF_CASE)
     try:
         CHECKS[name](case, np.random.default_rng(seed))
     except cases.NotApplicable:
         return None
     except Exception as error:
         return error
-    finally:
-        signal.alarm(0)
     return None
 
 
-def run_case(name: str, seed: int) -> str | None:
+def run_case(journal: Path, name: str, seed: int) -> str | None:
     """Run one case; return the report of its failure."""
     rng = np.random.default_rng(seed)
     case = cases.draw(rng, tame=bool(rng.random() < 0.5))
@@ -67,6 +63,7 @@ def run_case(name: str, seed: int) -> str | None:
         return None
 
     def fails(smaller: cases.Case) -> bool:
+        journal.touch()  # has the whole patience again
         found = failure(name, smaller, seed)
         same = isinstance(error, AssertionError) or str(found)[:30] == str(error)[:30]
         return type(found) is type(error) and same
@@ -86,7 +83,7 @@ CHECKS[{name!r}](case, np.random.default_rng({seed}))
 
 def work(arguments: argparse.Namespace, journal: Path) -> int:
     """Run cases until the time is over; the journal names the one that runs."""
-    runners = {name: partial(run_case, name) for name in CHECKS}
+    runners = {name: partial(run_case, journal, name) for name in CHECKS}
     runners |= {name: partial(files.run, name) for name in files.KINDS}
     chosen = [name for name in runners if arguments.only in (None, name)]
     end, counts = time.monotonic() + arguments.seconds, Counter[str]()
@@ -106,6 +103,20 @@ def work(arguments: argparse.Namespace, journal: Path) -> int:
     return 0
 
 
+def watched(child: subprocess.Popen[bytes], journal: Path, patience: float) -> int:
+    """Wait for a child; end it where its journal stands still for longer than the patience."""
+    while True:
+        try:
+            return child.wait(timeout=1)
+        except subprocess.TimeoutExpired:
+            if time.time() - journal.stat().st_mtime > patience:
+                print(f"# a case took longer than {patience:g} s", flush=True)
+                child.send_signal(signal.SIGABRT)  # faulthandler prints where it is
+                time.sleep(5)  # a sanitizer may keep the signal from it
+                child.kill()
+                return child.wait()
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=60.0)
@@ -113,12 +124,13 @@ def main() -> int:
     names = [*CHECKS, *files.KINDS, "readers"]
     parser.add_argument("--only", choices=names, metavar="NAME", help=", ".join(names))
     parser.add_argument("--cases", type=int, default=2**31, help="of each kind, at most")
+    parser.add_argument(
+        "--patience", type=float, default=120.0, help="seconds after which a case hangs"
+    )
     parser.add_argument("--journal", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.journal:
         faulthandler.enable()
-        # No thread of its own: one that ends while a child is forked would leave locks behind.
-        faulthandler.register(signal.SIGALRM, chain=True)
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", ConvergenceWarning)
         return work(arguments, arguments.journal)
@@ -134,7 +146,8 @@ def main() -> int:
             options = [f"--seed={arguments.seed}", f"--seconds={arguments.seconds}"]
             options += [f"--only={arguments.only}"] if arguments.only else []
             command = [sys.executable, __file__, *options, f"--cases={arguments.cases}"]
-            status = subprocess.run([*command, f"--journal={journal}"]).returncode
+            child = subprocess.Popen([*command, f"--journal={journal}"])
+            status = watched(child, journal, arguments.patience)
             if status not in (0, REPORTED):
                 print(f"# ended by {status}: python tests/fuzz/run.py {journal.read_text()}")
     if status == 0 and arguments.only in (None, "readers"):
