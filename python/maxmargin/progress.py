@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -32,8 +33,9 @@ _SHOWN = {
 class ProgressLine:
     """A callback for `fit` that keeps one line up to date.
 
-    `close` ends it. On something that is not a terminal, nothing but the last state is
-    written, by `close`.
+    On a terminal the line is written anew at most five times a second, and says less where the
+    terminal is narrow. On something else there is a line every ten seconds. `close` writes the last
+    state.
 
     Parameters
     ----------
@@ -51,27 +53,45 @@ class ProgressLine:
         self._label = label
         self._stream = sys.stderr if stream is None else stream
         self._is_terminal = getattr(self._stream, "isatty", bool)()
-        self._line = ""
+        self._pause = 0.2 if self._is_terminal else 10.0  # seconds between two lines
+        self._next = 0.0 if self._is_terminal else time.monotonic() + self._pause
+        self._words: list[str] = []
 
     def __call__(self, report: dict[str, Any]) -> Any:
         self.show(report)
         return None if self._then is None else self._then(report)
 
     def show(self, report: dict[str, Any]) -> None:
-        """Write the state in `report` over the last one."""
+        """Write the state in `report` over the last one, unless that is of a moment ago."""
         states = [text.format(report[key]) for key, text in _SHOWN.items() if key in report]
-        words = [f"iteration {report['n_iter']}", *states, f"{report['seconds']:.1f} s"]
-        self._line = self._label + "  ".join(words)
-        if self._stream is not None and self._is_terminal:
-            self._stream.write(f"\r\x1b[K{self._line}")
-            self._stream.flush()
+        self._words = [f"iteration {report['n_iter']}", *states, f"{report['seconds']:.1f} s"]
+        if time.monotonic() >= self._next:
+            self._write("" if self._is_terminal else "\n")
+            self._next = time.monotonic() + self._pause
 
     def close(self) -> None:
-        """End the line, which stays."""
-        if self._line and self._stream is not None:
-            self._stream.write("\n" if self._is_terminal else f"{self._line}\n")
-            self._stream.flush()
-        self._line = ""
+        """Write the last state, and end the line."""
+        if self._words:
+            self._write("\n")
+        self._words = []
+
+    def _write(self, end: str) -> None:
+        if self._stream is None:
+            return
+        line = self._label + "  ".join(self._words)
+        if self._is_terminal:
+            width = self._columns() - 1  # the last one makes some terminals wrap
+            if len(line) > width:  # without the objective
+                line = self._label + "  ".join(self._words[:1] + self._words[2:])
+            line = f"\r\x1b[K{line[:width]}"
+        self._stream.write(line + end)
+        self._stream.flush()
+
+    def _columns(self) -> int:
+        try:
+            return os.get_terminal_size(self._stream.fileno()).columns or 80
+        except (OSError, ValueError):  # no terminal that says it
+            return 80
 
 
 @contextmanager

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
+import os
 import pickle
 import subprocess
 import sys
+import time
 import warnings
 from io import StringIO
 
@@ -164,17 +166,50 @@ class Terminal(StringIO):
         return True
 
 
+REPORT = {"n_iter": 5, "dual_objective": -12.5, "kkt_violation": 0.25, "seconds": 1.5}
+STATE = "fit: iteration 5  dual objective -12.5  violation 0.25  1.5 s"
+
+
 @pytest.mark.parametrize("stream_type", [StringIO, Terminal])
 def test_a_progress_line_ends_once_with_the_last_state(stream_type):
     stream = stream_type()
-    state = "fit: iteration 5  dual objective -12.5  violation 0.25  1.5 s"
-    written = f"\r\x1b[K{state}" if stream.isatty() else ""
     line = ProgressLine(stream=stream, label="fit: ")
-    line({"n_iter": 5, "dual_objective": -12.5, "kkt_violation": 0.25, "seconds": 1.5})
-    assert stream.getvalue() == written
+    line({**REPORT, "n_iter": 4})
+    line(REPORT)
+    written = f"\r\x1b[K{STATE.replace('5', '4', 1)}" if stream.isatty() else ""
+    assert stream.getvalue() == written  # the second came a moment later
     line.close()
     line.close()
-    assert stream.getvalue() == written + ("\n" if stream.isatty() else f"{state}\n")
+    assert stream.getvalue() == written + ("\r\x1b[K" if stream.isatty() else "") + f"{STATE}\n"
+
+
+@pytest.mark.parametrize(("stream_type", "pause"), [(StringIO, 10.0), (Terminal, 0.2)])
+def test_a_progress_line_is_written_now_and_then(monkeypatch, stream_type, pause):
+    now = 100.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    stream = stream_type()
+    line = ProgressLine(stream=stream, label="fit: ")
+    line(REPORT)
+    before = stream.getvalue().count(STATE)
+    for step, shown in ((0.9, 0), (0.2, 1), (0.9, 1), (0.2, 2)):
+        now += step * pause
+        line(REPORT)
+        assert stream.getvalue().count(STATE) - before == shown
+    assert stream.getvalue().count("\n") == (0 if stream.isatty() else 2)
+
+
+@pytest.mark.parametrize("columns", [0, 20, 60, 61, 62, 80])
+def test_a_progress_line_fits_the_terminal(monkeypatch, columns):
+    class Sized(Terminal):
+        def fileno(self):
+            return 1
+
+    monkeypatch.setattr(os, "get_terminal_size", lambda _: os.terminal_size((columns, 24)))
+    stream = Sized()
+    ProgressLine(stream=stream, label="fit: ")(REPORT)
+    shown = stream.getvalue().removeprefix("\r\x1b[K")
+    short = "fit: iteration 5  violation 0.25  1.5 s"
+    assert shown == (STATE if columns in (0, 62, 80) else short[: columns - 1])
 
 
 def test_options_reach_the_core(monkeypatch):
