@@ -35,3 +35,9 @@ def overlapping(n_classes=5, n=150):
     """Several classes without any structure."""
     r = rng(4)
     return r.normal(size=(n, 3)), r.integers(0, n_classes, n)
+
+
+def slow_problem():
+    """A fit that takes more than a minute: noisy labels and a large C."""
+    r = rng(0)
+    return r.normal(size=(30_000, 10)), r.integers(0, 2, 30_000)
