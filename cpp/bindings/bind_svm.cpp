@@ -134,6 +134,19 @@ py::tuple svr_fit(const py::object& X, const Array<double>& targets, const Array
   });
 }
 
+py::tuple quantile_svr_fit(const py::object& X, const Array<double>& targets,
+                           const Array<double>& upper, const KernelParams& kernel,
+                           const TrainingOptions& options, const Array<double>& quantiles,
+                           const py::object& callback) {
+  const MatrixView view = matrix_view(X);
+  require(targets.size() == n_rows(view) && upper.size() == n_rows(view),
+          "targets and upper must have one element for every row of X");
+  return fit_by(callback, [&](Control& control) {
+    return train_quantile_svr(view, span_of(targets), span_of(upper), span_of(quantiles), kernel,
+                              options, control);
+  });
+}
+
 py::tuple one_class_fit(const py::object& X, const Array<double>& upper, const KernelParams& kernel,
                         const TrainingOptions& options, double nu, const py::object& callback) {
   const MatrixView view = matrix_view(X);
@@ -234,6 +247,10 @@ void bind_svm(py::module_& m) {
   m.def("svr_fit", &svr_fit, py::arg("X"), py::arg("targets"), py::arg("upper"), py::arg("kernel"),
         py::arg("options"), py::arg("epsilon") = 0.1, py::arg("nu") = py::none(),
         py::arg("callback") = py::none(), "Train a regression; see svm/single_machine.hpp.");
+  m.def("quantile_svr_fit", &quantile_svr_fit, py::arg("X"), py::arg("targets"), py::arg("upper"),
+        py::arg("kernel"), py::arg("options"), py::arg("quantiles"),
+        py::arg("callback") = py::none(),
+        "Train a regression of quantiles, one machine each; see svm/single_machine.hpp.");
   m.def("one_class_fit", &one_class_fit, py::arg("X"), py::arg("upper"), py::arg("kernel"),
         py::arg("options"), py::arg("nu"), py::arg("callback") = py::none(),
         "Train a one-class machine; see svm/single_machine.hpp.");

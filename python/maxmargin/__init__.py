@@ -24,7 +24,7 @@ from maxmargin.online.sgd import SGDClassifier
 from maxmargin.patch import patch_sklearn, sklearn_patched, unpatch_sklearn
 from maxmargin.svm.classification import SVC, NuSVC
 from maxmargin.svm.one_class import OneClassSVM
-from maxmargin.svm.regression import SVR, NuSVR
+from maxmargin.svm.regression import SVR, NuSVR, QuantileSVR
 
 __all__ = [
     "SVC",
@@ -42,6 +42,7 @@ __all__ = [
     "NuSVR",
     "OneClassSVM",
     "Perceptron",
+    "QuantileSVR",
     "SGDClassifier",
     "__version__",
     "datasets",

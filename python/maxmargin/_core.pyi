@@ -80,6 +80,15 @@ def svr_fit(
     nu: float | None = None,
     callback: Callable[[dict[str, Any]], Any] | None = None,
 ) -> tuple[KernelModel, dict[str, NDArray[Any]]]: ...
+def quantile_svr_fit(
+    X: Any,
+    targets: NDArray[np.float64],
+    upper: NDArray[np.float64],
+    kernel: KernelParams,
+    options: TrainingOptions,
+    quantiles: NDArray[np.float64],
+    callback: Callable[[dict[str, Any]], Any] | None = None,
+) -> tuple[KernelModel, dict[str, NDArray[Any]]]: ...
 def one_class_fit(
     X: Any,
     upper: NDArray[np.float64],

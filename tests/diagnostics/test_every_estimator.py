@@ -28,9 +28,9 @@ from oracles.problems import rng
 CLASSIFIERS = {
     "KernelPerceptron", "LinearSVC", "LinearSVCCV", "NuSVC", "Perceptron", "SGDClassifier", "SVC",
 }  # fmt: skip
-REGRESSIONS = {"LinearSVR", "NuSVR", "SVR"}
+REGRESSIONS = {"LinearSVR", "NuSVR", "QuantileSVR", "SVR"}
 ALL = CLASSIFIERS | REGRESSIONS | {"OneClassSVM"}
-KERNEL_MACHINES = {"NuSVC", "NuSVR", "OneClassSVM", "SVC", "SVR"}
+KERNEL_MACHINES = {"NuSVC", "NuSVR", "OneClassSVM", "QuantileSVR", "SVC", "SVR"}
 
 # name: (what it is defined for, its call, the shape of its result)
 N = 60

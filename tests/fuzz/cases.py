@@ -17,11 +17,12 @@ import maxmargin
 from maxmargin import kernels
 from oracles import svm as oracle
 
-KERNEL_MACHINES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM")
+OF_LIBSVM = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM")  # model files hold these
+KERNEL_MACHINES = (*OF_LIBSVM, "QuantileSVR")
 LINEAR_MACHINES = ("LinearSVC", "LinearSVR", "LinearSVCCV")
 ONLINE = ("Perceptron", "KernelPerceptron", "SGDClassifier")
 ESTIMATORS = (*KERNEL_MACHINES, *LINEAR_MACHINES, *ONLINE)
-REGRESSIONS = ("SVR", "NuSVR", "LinearSVR")
+REGRESSIONS = ("SVR", "NuSVR", "QuantileSVR", "LinearSVR")
 NAMED = ("linear", "poly", "rbf", "sigmoid")
 IN_CORE = (
     "RBF(0.5) + 2.0 * Linear()",
@@ -240,10 +241,12 @@ def _params(rng: np.random.Generator, name: str, tame: bool) -> dict[str, Any]:
     if name in KERNEL_MACHINES:
         params |= {"tol": power(-8, -4 if tame else -1), "shrinking": bool(rng.random() < 0.5)}
         params["cache_size"] = float(rng.choice([1, 200]))
-    if name in ("SVC", "SVR", "NuSVR", *LINEAR_MACHINES):
+    if name in ("SVC", "SVR", "NuSVR", "QuantileSVR", *LINEAR_MACHINES):
         params["C"] = power(-3 / wide, (4 if rng.random() < 0.9 else 10) / wide)
     if name in ("NuSVC", "NuSVR", "OneClassSVM"):
         params["nu"] = float(rng.choice([0.1, 0.3, 0.5, 0.9]))
+    if name == "QuantileSVR":
+        params["quantile"] = float(rng.choice([0.01, 0.3, 0.5, 0.95]))
     if name in ("SVR", "LinearSVR"):
         params["epsilon"] = float(rng.choice([0.0, 0.1, 1.0]))
     if name == "SVC":

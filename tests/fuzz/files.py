@@ -39,7 +39,7 @@ TOKENS = (
 
 
 def _model(rng: np.random.Generator) -> bytes:
-    case = cases.draw(rng, str(rng.choice(cases.KERNEL_MACHINES)), tame=True)
+    case = cases.draw(rng, str(rng.choice(cases.OF_LIBSVM)), tame=True)
     if case.params["kernel"] not in cases.NAMED or len(case.X) > 100:
         raise cases.NotApplicable
     with tempfile.TemporaryDirectory() as folder:

@@ -79,30 +79,36 @@ def optimality_of_machine(case: Case, m: Machine) -> None:
     rounding += 3e-7 * np.abs(K).max() * size.sum() * ("32" in case.form)
     f = K @ beta
     reward = 0.0
+    q = case.params.get("quantile")
+    above, below = (1.0, 1.0) if q is None else (q, 1.0 - q)
     is_squared = case.params.get("loss") == "squared_hinge"
     slope = f + (beta / (2.0 * m.upper) if is_squared else 0.0)
     upper = np.full(len(beta), np.inf) if is_squared else m.upper
-    below = upper * (1 - 1e-12)  # C_ of NuSVC rounds
-    assert (size <= upper * (1 + 1e-9)).all(), "a coefficient is beyond its bound"
+    inside = upper * (1 - 1e-12)  # C_ of NuSVC rounds
+    most = upper * np.where(beta > 0, above, below)
+    assert (size <= most * (1 + 1e-9)).all(), "a coefficient is beyond its bound"
     if name in REGRESSIONS:
         grow = np.where(
-            beta < below, m.target - slope - np.where(beta >= 0, 1, -1) * m.epsilon, -np.inf
+            beta < above * inside,
+            m.target - slope - np.where(beta >= 0, 1, -1) * m.epsilon,
+            -np.inf,
         )
         fall = np.where(
-            beta > -below, m.target - slope - np.where(beta > 0, 1, -1) * m.epsilon, np.inf
+            beta > -below * inside, m.target - slope - np.where(beta > 0, 1, -1) * m.epsilon, np.inf
         )
-        losses = np.maximum(0.0, np.abs(m.target - f - m.offset) - m.epsilon)
+        error = m.target - f - m.offset
+        losses = np.maximum(0.0, np.where(error > 0, above, below) * np.abs(error) - m.epsilon)
         dual = m.epsilon * size.sum() - m.target @ beta
     elif name == "OneClassSVM":
         assert (beta >= 0).all(), "a coefficient is negative"
-        grow, fall = np.where(beta < below, -f, -np.inf), np.where(beta > 0, -f, np.inf)
+        grow, fall = np.where(beta < inside, -f, -np.inf), np.where(beta > 0, -f, np.inf)
         losses = np.maximum(0.0, -m.offset - f)
         dual = 0.0
     else:
         assert (m.target * beta >= 0).all(), "a coefficient has the wrong sign"
         sides = m.target * beta
-        up = np.where(m.target > 0, sides < below, sides > 0)
-        low = np.where(m.target > 0, sides > 0, sides < below)
+        up = np.where(m.target > 0, sides < inside, sides > 0)
+        low = np.where(m.target > 0, sides > 0, sides < inside)
         grow = np.where(up, m.target - slope, -np.inf)
         fall = np.where(low, m.target - slope, np.inf)
         losses = np.maximum(0.0, 1.0 - m.target * (f + m.offset)) ** (2 if is_squared else 1)
@@ -130,8 +136,8 @@ def optimality_of_machine(case: Case, m: Machine) -> None:
     lost += 0.1 * abs(certificate.duality_gap) + 0.01 * case.make().tol * size.sum()
     # A fit that has not converged counts rounding that may not have happened: bounds, not values.
     slack = np.inf if not certificate.converged else lost + 1e-9 * abs(primal)
-    above = certificate.primal_objective - primal
-    assert -lost - 1e-9 * abs(primal) <= above <= slack, (
+    higher = certificate.primal_objective - primal
+    assert -lost - 1e-9 * abs(primal) <= higher <= slack, (
         f"primal {primal}, certified {certificate.primal_objective}"
     )
     lost += rounding * size.sum()

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
-from cases import FORMS, KERNEL_MACHINES, LINEAR_MACHINES, NAMED, REGRESSIONS, Case
+from cases import FORMS, KERNEL_MACHINES, LINEAR_MACHINES, NAMED, OF_LIBSVM, REGRESSIONS, Case
 from optimality import ROUNDING, needs
 
 from maxmargin import _core, io
@@ -202,7 +202,7 @@ def bits(case: Case, rng: np.random.Generator) -> None:
     if case.estimator in ("LinearSVC", "Perceptron", "SGDClassifier") and len(model.classes_) > 2:
         best = model.classes_[expected.argmax(axis=1)]
         assert np.array_equal(model.predict(case.passed(case.X)), best), "predictions"
-    if case.estimator in KERNEL_MACHINES and kernel in NAMED:
+    if case.estimator in OF_LIBSVM and kernel in NAMED:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "model"
             io.save_model(model, path)

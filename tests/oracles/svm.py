@@ -105,13 +105,17 @@ def ovo_decisions(model, X, support_vectors, **kernel_parameters):
     return np.column_stack(columns)
 
 
-def solve_c_svc(K, y, upper, iterations=200):
-    """Solve min 1/2 b'Kb - y'b with 0 <= y_i b_i <= upper_i and sum b = 0; return b.
+def solve_c_svc(K, y, upper):
+    """Solve min 1/2 b'Kb - y'b with 0 <= y_i b_i <= upper_i and sum b = 0; return b."""
+    return solve_in_box(K, y, np.where(y > 0, 0.0, -upper), np.where(y > 0, upper, 0.0))
 
-    A primal-dual interior-point method in float64 for a positive semidefinite K and upper > 0.
+
+def solve_in_box(K, y, low, high, iterations=200):
+    """Solve min 1/2 b'Kb - y'b with low_i <= b_i <= high_i and sum b = 0; return b.
+
+    A primal-dual interior-point method in float64 for a positive semidefinite K and low < high.
     """
     n = len(y)
-    low, high = np.where(y > 0, 0.0, -upper), np.where(y > 0, upper, 0.0)
     beta, offset = (low + high) / 2.0, 0.0
     z, u = np.ones(n), np.ones(n)
     for _ in range(iterations):

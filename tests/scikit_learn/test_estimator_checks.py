@@ -29,6 +29,7 @@ from maxmargin import (
     NuSVR,
     OneClassSVM,
     Perceptron,
+    QuantileSVR,
     SGDClassifier,
     kernels,
 )
@@ -50,6 +51,7 @@ EXPECTED = {
     "NuSVC": dict.fromkeys([*EQUIVALENCE, "check_class_weight_classifiers"], INFEASIBLE),
     "SVR": dict.fromkeys(EQUIVALENCE, TO_TOL),
     "NuSVR": dict.fromkeys(EQUIVALENCE, TO_TOL),
+    "QuantileSVR": dict.fromkeys(EQUIVALENCE, TO_TOL),
     "OneClassSVM": dict.fromkeys(EQUIVALENCE, TO_TOL),
     "LinearSVC": dict.fromkeys(EQUIVALENCE, TO_TOL),
     "LinearSVR": dict.fromkeys(EQUIVALENCE, TO_TOL),
@@ -64,6 +66,7 @@ with warnings.catch_warnings():
         [
             SVC(), SVC(kernel="precomputed"), NuSVC(), SVR(), NuSVR(), OneClassSVM(), LinearSVC(),
             LinearSVR(), Perceptron(), SGDClassifier(random_state=0), KernelPerceptron(),
+            QuantileSVR(),
         ],
         expected_failed_checks=lambda estimator: (
             {} if getattr(estimator, "kernel", None) == "precomputed"
@@ -82,7 +85,7 @@ def test_scikit_learns_checks(estimator, check):
 
 
 @pytest.mark.parametrize("check", EQUIVALENCE)
-@pytest.mark.parametrize("estimator", [SVC(), NuSVC(nu=0.3), SVR(), NuSVR()])
+@pytest.mark.parametrize("estimator", [SVC(), NuSVC(nu=0.3), SVR(), NuSVR(), QuantileSVR()])
 def test_weights_are_repetitions_at_a_small_tol(estimator, check):
     # A gamma that does not depend on how often a sample is repeated.
     estimator = clone(estimator).set_params(gamma=0.5, tol=1e-10)

@@ -31,7 +31,8 @@ void check_classes(const KernelModelParts& parts) {
   if (!is_classifier(parts.type)) {
     require(n_classes == 0 && parts.labels.empty() && parts.vote_order.empty(),
             "only classifiers have classes");
-    require(parts.n_machines() == 1, "rho must have one element");
+    const bool may_be_many = is_regression(parts.type) && parts.n_machines() > 1;
+    require(parts.n_machines() == 1 || may_be_many, "rho must have one element");
     return;
   }
   require(n_classes >= 2, "a classifier needs at least two classes");
@@ -74,8 +75,10 @@ void check_support_vectors(const KernelModelParts& parts) {
 }
 
 void check_numbers(const KernelModelParts& parts) {
-  require(std::ssize(parts.dual_coef) == parts.n_coef_rows() * parts.n_support_vectors(),
-          "dual_coef must have a row for every other class and a column for every support vector");
+  require(
+      std::ssize(parts.dual_coef) == parts.n_coef_rows() * parts.n_support_vectors(),
+      "dual_coef must have a row for every other class, or machine of a regression, and a column "
+      "for every support vector");
   require(all_finite(parts.dual_coef), "dual_coef is not finite");
   require(all_finite(parts.rho), "rho is not finite");
   require(is_kernel_finite(parts.kernel), "the numbers of the kernel are not finite");
@@ -123,7 +126,7 @@ KernelModel::Expansion KernelModel::expansion(index_t machine) const {
     }
   };
   if (!is_classifier(parts_.type)) {
-    take(0, n, 0);
+    take(0, n, machine);
     return expansion;
   }
   const ClassPair pair = pair_of(machine, parts_.n_classes());

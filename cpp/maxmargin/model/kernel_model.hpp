@@ -24,7 +24,8 @@ constexpr bool is_regression(SvmType type) {
 }
 
 // What a trained kernel machine consists of. A classifier has a machine for every pair of classes
-// (model/pair_layout.hpp); the other types have one machine, and nothing that is by class.
+// (model/pair_layout.hpp); the other types have nothing that is by class and one machine, but for
+// regressions of several quantiles, which have a machine and a row of dual_coef for each.
 struct KernelModelParts {
   SvmType type = SvmType::c_svc;
   KernelParams kernel;    // with the factors of the support vectors
@@ -51,7 +52,7 @@ struct KernelModelParts {
 
   index_t n_classes() const { return static_cast<index_t>(n_support.size()); }
   index_t n_machines() const { return static_cast<index_t>(rho.size()); }
-  index_t n_coef_rows() const { return is_classifier(type) ? n_classes() - 1 : 1; }
+  index_t n_coef_rows() const { return is_classifier(type) ? n_classes() - 1 : n_machines(); }
   index_t n_support_vectors() const { return n_rows(view_of(support_vectors)); }
   bool is_precomputed() const { return kernel.type == KernelType::precomputed; }
 };

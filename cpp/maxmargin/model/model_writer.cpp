@@ -76,6 +76,8 @@ std::string model_text(const KernelModelParts& model, index_t first_index) {
 
 std::string model_text(const KernelModelParts& model, index_t first_index, Control& control) {
   const bool has_classes = is_classifier(model.type);
+  require(has_classes || model.n_machines() == 1,
+          "LIBSVM's model format holds no regression of several quantiles");
   std::string text = "svm_type ";
   text += name_of(model.type);
   text += '\n';

@@ -101,6 +101,7 @@ template <Real T> void DualFit::count_work(const KernelMatrix<T>& matrix) {
 }
 
 double DualFit::coefficient(index_t variable) const {
+  if (!formulation_.is_duplicated()) return beta_[variable];
   const index_t n = formulation_.n_columns();
   const double beta = beta_[variable < n ? variable : variable - n];
   return beta * formulation_.sign_of(variable) > 0.0 ? beta : 0.0;
@@ -192,7 +193,8 @@ void DualFit::count_support() {
   for (std::size_t i = 0; i < beta_.size(); ++i) {
     if (beta_[i] == 0.0) continue;
     const bool is_free =
-        formulation_.loss != Loss::hinge || std::abs(beta_[i]) < share * formulation_.C[i];
+        formulation_.loss != Loss::hinge ||
+        std::abs(beta_[i]) < share * formulation_.share_of(beta_[i]) * formulation_.C[i];
     ++(is_free ? certificate_.n_free : certificate_.n_bounded);
   }
 }

@@ -16,7 +16,8 @@ std::vector<double> copy_of(std::span<const double> numbers) {
 
 double Formulation::excess_of(index_t column, double f, double offset_width) const {
   const double error = target_of(column) - f;
-  return (is_duplicated() ? std::abs(error) : sign[column] * error) - offset_width;
+  const double wrong = sign.empty() ? share_of(error) * std::abs(error) : sign[column] * error;
+  return wrong - offset_width;
 }
 
 double Formulation::loss_of(index_t column, double excess) const {
@@ -64,6 +65,10 @@ Formulation one_class(std::span<const double> C, double sum) {
   return {.C = copy_of(C), .sign = std::vector<double>(C.size(), 1.0), .sum = sum};
 }
 
+Formulation quantile_svr(std::span<const double> z, std::span<const double> C, double quantile) {
+  return {.C = copy_of(C), .target = copy_of(z), .quantile = quantile};
+}
+
 dual::DualProblem dual_of(const Formulation& f) {
   dual::DualProblem problem;
   problem.second_group = f.second_group;
@@ -73,12 +78,13 @@ dual::DualProblem dual_of(const Formulation& f) {
     by_variable->reserve(static_cast<std::size_t>(n_variables));
   for (index_t v = 0; v < n_variables; ++v) {
     const index_t column = v < f.n_columns() ? v : v - f.n_columns();
-    const double sign = f.sign_of(v), target = f.target_of(column), C = f.C[column];
+    const double sign = f.quantile ? 0.0 : f.sign_of(v), target = f.target_of(column);
+    const double C = f.C[column];
     const bool has_bound = f.loss == Loss::hinge || C == 0.0;
     const double bound = has_bound ? C : std::numeric_limits<double>::infinity();
     problem.linear.push_back((f.has_free_width() ? 0.0 : sign * f.width) - target);
-    problem.lower.push_back(sign > 0 ? 0.0 : -bound);
-    problem.upper.push_back(sign > 0 ? bound : 0.0);
+    problem.lower.push_back(sign > 0 ? 0.0 : -f.share_of(-1.0) * bound);
+    problem.upper.push_back(sign < 0 ? 0.0 : f.share_of(1.0) * bound);
     if (f.loss == Loss::squared_hinge) problem.ridge.push_back(C > 0.0 ? 0.5 / C : 0.0);
   }
   if (f.sum == 0.0) return problem;

@@ -3,6 +3,7 @@
 #include "maxmargin/dual/dual_problem.hpp"
 #include "maxmargin/svm/training_options.hpp"
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -25,11 +26,14 @@ struct Offset {
 //   SVR         +1, -1  z_i  epsilon    hinge        0
 //   nu-SVR      +1, -1  z_i  free       hinge        sum width
 //   one-class   +1      0    0          hinge        -sum rho
+//   quantile    +1, -1  z_i  0          hinge        0
 //
 // over w, rho and a free width, which is at least 0 in nu-SVR and at most 0 in nu-SVC, where it is
 // -r, r being the functional margin (Cortes and Vapnik 1995; Vapnik 1995; Drucker et al. 1997;
 // Schoelkopf, Smola, Williamson and Bartlett 2000; Schoelkopf, Platt, Shawe-Taylor, Smola and
-// Williamson 2001; the nu formulations in LIBSVM's scaling, sum = nu sum_i C_i).
+// Williamson 2001; the nu formulations in LIBSVM's scaling, sum = nu sum_i C_i). For the quantile
+// tau, C_i is C_i tau where s = +1 and C_i (1 - tau) where s = -1 (Takeuchi, Le, Sears and Smola
+// 2006); without a width, one variable of both signs serves.
 //
 // The dual in signed form has a variable beta between 0 and s C_i for each sign:
 //
@@ -44,19 +48,26 @@ struct Offset {
 struct Formulation {
   Loss loss = Loss::hinge;
   std::vector<double> C = {};      // by column
-  std::vector<double> sign = {};   // by column; empty: two variables, all positive ones first
+  std::vector<double> sign = {};   // by column; empty: both, in two variables, the positive first
   std::vector<double> target = {}; // by column; empty: 0
   double width = 0.0;              // unless it is free
   double sum = 0.0;
   index_t second_group = -1; // of variables, whose sums are fixed apart: the width is free
+  std::optional<double> quantile = {}; // both signs are then in one variable
 
   index_t n_columns() const { return static_cast<index_t>(C.size()); }
-  bool is_duplicated() const { return sign.empty(); }
+  bool is_duplicated() const { return sign.empty() && !quantile; }
   bool has_free_width() const { return second_group >= 0; }
 
+  // Of a variable of one sign.
   double sign_of(index_t variable) const {
     if (is_duplicated()) return variable < n_columns() ? 1.0 : -1.0;
     return sign[variable];
+  }
+  // The share of C_i that is the bound of a coefficient of this sign.
+  double share_of(double coefficient) const {
+    if (!quantile) return 1.0;
+    return coefficient > 0.0 ? *quantile : 1.0 - *quantile;
   }
   double target_of(index_t column) const { return target.empty() ? 0.0 : target[column]; }
 
@@ -80,6 +91,7 @@ Formulation nu_svc(std::span<const double> y, std::span<const double> C, double 
 Formulation svr(std::span<const double> z, std::span<const double> C, double epsilon);
 Formulation nu_svr(std::span<const double> z, std::span<const double> C, double sum);
 Formulation one_class(std::span<const double> C, double sum);
+Formulation quantile_svr(std::span<const double> z, std::span<const double> C, double quantile);
 
 dual::DualProblem dual_of(const Formulation& formulation);
 

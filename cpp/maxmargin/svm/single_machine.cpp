@@ -47,30 +47,41 @@ class SingleSegment {
   // The bound of every column.
   std::vector<double> bounds() const { return by_column(distinct_.bounds()); }
 
-  KernelFit fit(SvmType type, const Formulation& formulation,
+  // Of one machine for every formulation.
+  KernelFit fit(SvmType type, const std::vector<Formulation>& formulations,
                 const dual::SolverOptions& options) const {
-    const Machine machine = train(formulation, {samples_, kSegments, kernel_}, options, control_);
-    Certificate certificate = machine.certificate;
-    certificate.kernel_values += samples_.shared_values();
-    std::vector<std::pair<index_t, double>> shares;
-    const std::vector<index_t>& rows = samples_.segment(0);
-    for (std::size_t k = 0; k < rows.size(); ++k)
-      distinct_.distribute(rows[k], machine.beta[k], 1.0, false, certificate,
-                           [&](index_t row, double beta) { shares.emplace_back(row, beta); });
-    std::vector<index_t> support;
-    std::vector<double> coef;
-    for (const auto& [row, beta] : shares) {
-      support.push_back(row);
-      coef.push_back(beta);
+    Certificates certificates(std::ssize(formulations));
+    std::vector<double> rho, equivalent;
+    std::vector<std::vector<double>> coef_of_rows;
+    for (const Formulation& formulation : formulations) {
+      const Machine machine = train(formulation, {samples_, kSegments, kernel_}, options, control_);
+      Certificate certificate = machine.certificate;
+      if (rho.empty()) certificate.kernel_values += samples_.shared_values();
+      auto& by_row = coef_of_rows.emplace_back(static_cast<std::size_t>(n_rows(X_)), 0.0);
+      std::vector<index_t> support;
+      std::vector<double> coef;
+      const std::vector<index_t>& rows = samples_.segment(0);
+      for (std::size_t k = 0; k < rows.size(); ++k)
+        distinct_.distribute(rows[k], machine.beta[k], formulation.share_of(machine.beta[k]), false,
+                             certificate, [&](index_t row, double beta) {
+                               support.push_back(row);
+                               coef.push_back(beta);
+                               by_row[row] = beta;
+                             });
+      certificates.set(std::ssize(rho), certificate);
+      rho.push_back(machine.rho + samples_.centring_correction(support, coef, coef.size()));
+      equivalent.push_back(machine.equivalent);
     }
-    const double correction = samples_.centring_correction(support, coef, coef.size());
-    std::ranges::sort(shares);
-    std::ranges::sort(support);
+    std::vector<index_t> support;
+    for (index_t row = 0; row < n_rows(X_); ++row)
+      if (std::ranges::any_of(coef_of_rows, [&](const auto& coef) { return coef[row] != 0.0; }))
+        support.push_back(row);
     KernelModelParts parts = parts_of(type, X_, params_, std::move(support));
-    for (const auto& [row, beta] : shares) parts.dual_coef.push_back(beta);
-    parts.rho = {machine.rho + correction};
-    if (type == SvmType::nu_svr) parts.equivalent = {machine.equivalent};
-    return finished(std::move(parts), Certificates(certificate));
+    for (const auto& coef : coef_of_rows)
+      for (const index_t row : parts.support) parts.dual_coef.push_back(coef[row]);
+    parts.rho = std::move(rho);
+    if (type == SvmType::nu_svr) parts.equivalent = std::move(equivalent);
+    return finished(std::move(parts), std::move(certificates));
   }
 
  private:
@@ -94,15 +105,26 @@ KernelFit train_svr(const MatrixView& X, std::span<const double> z, std::span<co
                     double epsilon, const KernelParams& kernel, const TrainingOptions& options,
                     Control& control) {
   const SingleSegment set(X, z, C, kernel, true, options, control);
-  return set.fit(SvmType::epsilon_svr, svr(set.by_column(z), set.bounds(), epsilon),
+  return set.fit(SvmType::epsilon_svr, {svr(set.by_column(z), set.bounds(), epsilon)},
                  options.solver);
+}
+
+KernelFit train_quantile_svr(const MatrixView& X, std::span<const double> z,
+                             std::span<const double> C, std::span<const double> quantiles,
+                             const KernelParams& kernel, const TrainingOptions& options,
+                             Control& control) {
+  const SingleSegment set(X, z, C, kernel, true, options, control);
+  std::vector<Formulation> formulations;
+  for (const double quantile : quantiles)
+    formulations.push_back(quantile_svr(set.by_column(z), set.bounds(), quantile));
+  return set.fit(SvmType::epsilon_svr, formulations, options.solver);
 }
 
 KernelFit train_nu_svr(const MatrixView& X, std::span<const double> z, std::span<const double> C,
                        double nu, const KernelParams& kernel, const TrainingOptions& options,
                        Control& control) {
   const SingleSegment set(X, z, C, kernel, true, options, control);
-  return set.fit(SvmType::nu_svr, nu_svr(set.by_column(z), set.bounds(), nu * sum_of(C)),
+  return set.fit(SvmType::nu_svr, {nu_svr(set.by_column(z), set.bounds(), nu * sum_of(C))},
                  options.solver);
 }
 
@@ -113,7 +135,7 @@ KernelFit train_one_class(const MatrixView& X, std::span<const double> C, double
   const double sum = nu * sum_of(C);
   dual::SolverOptions solver = options.solver;
   solver.tol *= std::min(1.0, sum); // the solution scales with the sum
-  return set.fit(SvmType::one_class, one_class(set.bounds(), sum), solver);
+  return set.fit(SvmType::one_class, {one_class(set.bounds(), sum)}, solver);
 }
 
 } // namespace maxmargin

@@ -20,7 +20,16 @@ MAXMARGIN_API KernelFit train_svr(const MatrixView& X, std::span<const double> z
                                   const KernelParams& kernel, const TrainingOptions& options,
                                   Control& control);
 
-// The same with a free epsilon. Requires 0 < nu <= 1.
+// One machine for each quantile of the targets, whose loss is the pinball loss: C_i times
+// quantile (z_i - f) where z_i > f, and (1 - quantile) (f - z_i) elsewhere. Requires quantiles
+// between 0 and 1.
+MAXMARGIN_API KernelFit train_quantile_svr(const MatrixView& X, std::span<const double> z,
+                                           std::span<const double> C,
+                                           std::span<const double> quantiles,
+                                           const KernelParams& kernel,
+                                           const TrainingOptions& options, Control& control);
+
+// The same as the first with a free epsilon. Requires 0 < nu <= 1.
 MAXMARGIN_API KernelFit train_nu_svr(const MatrixView& X, std::span<const double> z,
                                      std::span<const double> C, double nu,
                                      const KernelParams& kernel, const TrainingOptions& options,

@@ -34,9 +34,10 @@ class Certificate:
     satisfies the KKT conditions, and there may be better ones. The objectives below are those of
     `SVC`; for the others see the docstring of each.
 
-    With more than two classes there is one machine for each pair: `machines` holds their
-    certificates in the order (0, 1), (0, 2) .., and the fields here are sums, except for
-    `kkt_violation`, the greatest, and `seconds`. `print` shows these totals.
+    With more than two classes there is one machine for each pair, and with several quantiles one
+    for each: `machines` holds their certificates, of pairs in the order (0, 1), (0, 2) .., and the
+    fields here are sums, except for `kkt_violation`, the greatest, and `seconds`. `print` shows
+    these totals.
 
     Attributes
     ----------
@@ -70,8 +71,8 @@ class Certificate:
     seconds : float
         Wall-clock time of training; of several machines together, that of all of `fit`.
     machines : sequence of Certificate
-        One for each pair of classes, empty where there is one machine only. Of more than 65,536,
-        the numbers are kept in float32.
+        One for each pair of classes or quantile, empty where there is one machine only. Of more
+        than 65,536, the numbers are kept in float32.
     """
 
     dual_objective: float
@@ -111,7 +112,9 @@ class Certificate:
             f"seconds           {self.seconds:.3f}",
         ]
         if self.machines:
-            lines.insert(0, f"machines          {len(self.machines)}, one for each pair of classes")
+            lines.insert(
+                0, f"machines          {len(self.machines)}, of which these are the totals"
+            )
         return "\n".join(lines)
 
 

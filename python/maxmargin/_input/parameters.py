@@ -120,6 +120,19 @@ def check_nu(nu: Any) -> float:
     return float(nu)
 
 
+def check_quantiles(quantile: Any) -> NDArray[np.float64]:
+    """Return one or several quantiles as an ascending array."""
+    quantiles = np.atleast_1d(real_array("quantile", quantile))
+    is_list = quantiles.ndim == 1 and len(quantiles) > 0
+    is_inside = is_list and (quantiles > 0.0).all() and (quantiles < 1.0).all()
+    if not is_inside or not (np.diff(quantiles) > 0.0).all():
+        raise ValueError(
+            "quantile must be a number > 0 and < 1, or several in ascending order, got "
+            f"{shown(quantile)}"
+        )
+    return quantiles
+
+
 def check_max_iter(max_iter: Any) -> int:
     """Return the cap on iterations; -1 is the solver's own."""
     return check_integer("max_iter", max_iter, at_least=-1, at_most=2**62)

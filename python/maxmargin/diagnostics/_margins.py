@@ -18,7 +18,7 @@ from maxmargin.diagnostics._supported import is_estimator, require
 from maxmargin.linear.regression import LinearSVR
 from maxmargin.svm._machine import KernelMachine
 from maxmargin.svm.one_class import OneClassSVM
-from maxmargin.svm.regression import NuSVR
+from maxmargin.svm.regression import NuSVR, QuantileSVR, pinball
 
 _CLASSIFIER = "a fitted classifier of two classes"
 
@@ -121,11 +121,13 @@ def slacks(estimator: Any, X: Any, y: Any = None) -> NDArray[np.float64]:
       margin error where it is above 0.
     - A regression asks for |y_i - f(x_i)| <= epsilon: max(0, |y_i - f(x_i)| - epsilon), with the
       `epsilon` of `SVR` and `LinearSVR` and the `epsilon_` that a `NuSVR` found.
+    - A `QuantileSVR` asks for f(x_i) = y_i: the slack is the pinball loss, with q the `quantile`,
+      max(q (y_i - f(x_i)), (q - 1) (y_i - f(x_i))).
     - A `OneClassSVM` asks for w.phi(x_i) >= rho: max(0, rho - w.phi(x_i)).
 
     Parameters
     ----------
-    estimator : fitted classifier of two classes, SVR, NuSVR, LinearSVR or OneClassSVM
+    estimator : fitted classifier of two classes, regression or OneClassSVM
         Or a pipeline that ends in one, or a search.
     X : array-like or sparse matrix of shape (n_samples, n_features)
     y : array-like of shape (n_samples,)
@@ -133,7 +135,7 @@ def slacks(estimator: Any, X: Any, y: Any = None) -> NDArray[np.float64]:
 
     Returns
     -------
-    ndarray of float64, shape (n_samples,)
+    ndarray of float64, shape (n_samples,), or (n_samples, n_quantiles) of several quantiles
 
     Raises
     ------
@@ -145,7 +147,7 @@ def slacks(estimator: Any, X: Any, y: Any = None) -> NDArray[np.float64]:
         If the data are not valid or not of the classifier's two classes, or a regression comes from
         a file, which does not hold epsilon.
     """
-    wording = f"{_CLASSIFIER}, SVR, NuSVR, LinearSVR or OneClassSVM"
+    wording = f"{_CLASSIFIER}, SVR, NuSVR, QuantileSVR, LinearSVR or OneClassSVM"
     estimator, before = unwrapped(estimator)
     require(estimator, "slacks", (Classifier, Regressor, OneClassSVM), wording)
     X = before.transform(X)
@@ -154,6 +156,9 @@ def slacks(estimator: Any, X: Any, y: Any = None) -> NDArray[np.float64]:
     if isinstance(estimator, Regressor):
         values = estimator.predict(X)
         targets = _input.check_targets(y, len(values), "slacks")
+        if isinstance(estimator, QuantileSVR):
+            errors = targets[:, np.newaxis] - values.reshape(len(values), -1)
+            return pinball(errors, _input.check_quantiles(estimator.quantile)).reshape(values.shape)
         return np.maximum(0.0, np.abs(targets - values) - _epsilon_of(estimator))
     return np.maximum(0.0, 1.0 - _functional_margin(estimator, X, y, 0.0, "slacks"))
 

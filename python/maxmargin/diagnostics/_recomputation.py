@@ -18,11 +18,9 @@ from maxmargin._input.sparse import CsrMatrix, Matrix, take_rows
 from maxmargin.diagnostics._expansion import expansion
 from maxmargin.diagnostics._supported import has_squared_hinge, require
 from maxmargin.kernels._parameter import KernelParams, kernel_block
-from maxmargin.svm._machine import model_of
+from maxmargin.svm._machine import KernelMachine, model_of
 from maxmargin.svm._model import TrainedMachine
-from maxmargin.svm.classification import SVC, NuSVC
-from maxmargin.svm.one_class import OneClassSVM
-from maxmargin.svm.regression import SVR, NuSVR
+from maxmargin.svm.regression import QuantileSVR
 
 # Shares of a bound, and of sum |beta|: a coefficient this near to the bound is at it, and a sum
 # this far from what it is to be is another; one this much below its most is below it.
@@ -47,7 +45,7 @@ def certificate(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None
 
     Parameters
     ----------
-    estimator : SVC, NuSVC, SVR, NuSVR or OneClassSVM
+    estimator : SVC, NuSVC, SVR, NuSVR, QuantileSVR or OneClassSVM
         Fitted by `fit`, with its parameters unchanged. Or a pipeline that ends in one, or a search.
     X, y, sample_weight
         What it was fitted on: `X` is the kernel matrix where it was given; `y` is ignored for a
@@ -63,9 +61,9 @@ def certificate(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None
         If the data are not those that the estimator was fitted on, as far as shapes and classes
         show, or if the model came from a file, which does not say which rows are support vectors.
     """
-    wording = "a fitted SVC, NuSVC, SVR, NuSVR or OneClassSVM"
+    wording = "a fitted SVC, NuSVC, SVR, NuSVR, QuantileSVR or OneClassSVM"
     estimator, before = unwrapped(estimator)
-    require(estimator, "certificate", (SVC, NuSVC, SVR, NuSVR, OneClassSVM), wording)
+    require(estimator, "certificate", (KernelMachine,), wording)
     model = model_of(estimator)
     if not hasattr(estimator, "support_"):
         raise ValueError("a model from a file does not hold which rows are its support vectors")
@@ -122,6 +120,7 @@ class _Problem(NamedTuple):
     tol: float
     width: float
     sign: NDArray[np.float64] | None = None
+    quantile: float | None = None
     target: NDArray[np.float64] | float = 0.0
     total: float = 0.0  # of beta
     # The price of the width in the primal, where it is free, or of -rho where beta has a total.
@@ -136,7 +135,8 @@ class _Problem(NamedTuple):
         if -np.finfo(float).eps * size <= square < 0.0:  # zero, but for rounding
             square = 0.0
         error = self.target - self.sums + self.rho
-        u = (np.abs(error) if self.sign is None else self.sign * error) - self.width
+        wrong = self._share(error) * np.abs(error) if self.sign is None else self.sign * error
+        u = wrong - self.width
         losses = np.maximum(0.0, u)
         has_price = np.isfinite(self.C) & (self.C > 0.0)  # the hard margin has none
         prices = np.where(has_price, self.C, 0.0)
@@ -182,6 +182,12 @@ class _Problem(NamedTuple):
             converged=violation < self.tol,
         )
 
+    def _share(self, sign: Any) -> Any:
+        """Return which share of C bounds a coefficient of this sign."""
+        if self.quantile is None:
+            return 1.0
+        return np.where(np.greater(sign, 0.0), self.quantile, 1.0 - self.quantile)
+
     def _violation(self, ridge: NDArray[np.float64]) -> float:
         """Return by how much the ends of the optimality intervals cross.
 
@@ -202,9 +208,10 @@ class _Problem(NamedTuple):
         for sign in (1.0, -1.0):
             used = np.ones(n, dtype=bool) if self.sign is None else self.sign == sign
             alpha = np.maximum(0.0, sign * beta[used]) if self.sign is None else sign * beta[used]
-            if (alpha < 0.0).any() or (alpha > (1.0 + _ROUNDING) * upper[used]).any():
+            most = self._share(sign) * upper[used]
+            if (alpha < 0.0).any() or (alpha > (1.0 + _ROUNDING) * most).any():
                 return math.inf
-            may_rise = alpha < (1.0 - _ROUNDING) * upper[used]
+            may_rise = alpha < (1.0 - _ROUNDING) * most
             given = descent[used] - (0.0 if is_free else sign * self.width)
             may_grow, may_fall = may_rise, (alpha > 0.0) & (upper[used] > 0.0)
             if sign < 0.0:
@@ -276,20 +283,28 @@ def _of_classifier(
 def _of_single_machine(
     estimator: Any, model: TrainedMachine, matrix: Matrix, y: Any, weight: NDArray[np.float64]
 ) -> Iterator[_Problem]:
-    beta, coefficients = np.zeros(matrix.shape[0]), model.core.dual_coef[0]
-    beta[estimator.support_] = coefficients
-    sums = expansion(model.kernel, matrix, model.support_vectors, coefficients)
-    parts = (model.kernel, matrix, beta, sums, float(model.core.rho[0]))
+    n = matrix.shape[0]
+    coef = np.zeros((model.core.n_machines, n))
+    coef[:, estimator.support_] = model.core.dual_coef
+    parts = [
+        (model.kernel, matrix, beta, expansion(model.kernel, matrix, model.support_vectors, c), rho)
+        for beta, c, rho in zip(coef, model.core.dual_coef, model.core.rho.tolist(), strict=True)
+    ]
     if model.core.type == "one_class":
         total = estimator.nu * float(weight.sum())
-        tol, sign = estimator.tol * min(1.0, total), np.ones(len(beta))
-        yield _Problem(*parts, weight, tol, width=0.0, sign=sign, total=total)
+        tol, sign = estimator.tol * min(1.0, total), np.ones(n)
+        yield _Problem(*parts[0], weight, tol, width=0.0, sign=sign, total=total)
         return
-    z = _input.check_targets(y, matrix.shape[0], "certificate")
+    z = _input.check_targets(y, n, "certificate")
     upper = _input.weighted_bounds(estimator.C, weight)
+    if isinstance(estimator, QuantileSVR):
+        quantiles = _input.check_quantiles(estimator.quantile).tolist()
+        for part, q in zip(parts, quantiles, strict=True):
+            yield _Problem(*part, upper, estimator.tol, width=0.0, target=z, quantile=q)
+        return
     has_nu = model.core.type == "nu_svr"
     yield _Problem(
-        *(*parts, upper, estimator.tol),
+        *(*parts[0], upper, estimator.tol),
         width=estimator.epsilon_ if has_nu else estimator.epsilon,
         target=z,
         free_width=estimator.nu * float(upper.sum()) if has_nu else None,

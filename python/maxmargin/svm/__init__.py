@@ -2,6 +2,6 @@
 
 from maxmargin.svm.classification import SVC, NuSVC
 from maxmargin.svm.one_class import OneClassSVM
-from maxmargin.svm.regression import SVR, NuSVR
+from maxmargin.svm.regression import SVR, NuSVR, QuantileSVR
 
-__all__ = ["SVC", "SVR", "NuSVC", "NuSVR", "OneClassSVM"]
+__all__ = ["SVC", "SVR", "NuSVC", "NuSVR", "OneClassSVM", "QuantileSVR"]

@@ -61,6 +61,9 @@ class KernelMachine(BaseEstimator):
     # The name of the formulation in LIBSVM's files.
     _svm_type: str
 
+    # What it has a machine for, each.
+    _machines = "pairs of classes"
+
     # What may make a problem easier.
     _hint = "smaller C"
 
@@ -137,7 +140,7 @@ class KernelMachine(BaseEstimator):
         if certificate.machines:
             converged = by_machine(certificate, "converged")
             n_failed = len(converged) - np.count_nonzero(converged)
-            where = f" in {n_failed} of {len(converged)} pairs of classes"
+            where = f" in {n_failed} of {len(converged)} {self._machines}"
         warn_caller(
             f"{type(self).__name__} stopped before it converged ({certificate.stop_reason})"
             f"{where}: KKT violation {certificate.kkt_violation:.4g} > tol={self.tol:g}, relative "

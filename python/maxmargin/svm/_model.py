@@ -50,6 +50,7 @@ class TrainedMachine:
     certificate: Certificate | None = None
     class_weight: NDArray[np.float64] | None = None
     shape_fit: tuple[int, ...] | None = None
+    crossing: float = 0.0  # of quantiles, the share of training samples
     # The support vectors, where the core is given kernel values in their place.
     vectors: Matrix | None = None
     # What an error says of a file without the number of features.
@@ -77,6 +78,7 @@ class TrainedMachine:
         if self.certificate is not None:
             _input.check_fits(isinstance(self.certificate, Certificate), "certificate_")
             _input.check_fits(isinstance(self.shape_fit, tuple), "shape_fit_")
+            _input.check_fits(isinstance(self.crossing, float), "crossing_")
             _input.check_fits(len(core.support) == self.n_support_vectors, "support_")
             has_nu = core.type in ("nu_svc", "nu_svr")
             _input.check_fits(len(core.equivalent) == has_nu * core.n_machines, "C_ or epsilon_")

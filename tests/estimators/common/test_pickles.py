@@ -22,6 +22,7 @@ from maxmargin import (
     NuSVR,
     OneClassSVM,
     Perceptron,
+    QuantileSVR,
     SGDClassifier,
     __version__,
     kernels,
@@ -32,6 +33,7 @@ from oracles.problems import rng
 ESTIMATORS = [
     SVC(), NuSVC(nu=0.3), SVR(), NuSVR(), OneClassSVM(), LinearSVC(), LinearSVR(),
     LinearSVCCV(cv=2), Perceptron(tol=0.0), SGDClassifier(), KernelPerceptron(max_iter=1000),
+    QuantileSVR(),
 ]  # fmt: skip
 
 

@@ -24,6 +24,7 @@ from maxmargin import (
     NuSVR,
     OneClassSVM,
     Perceptron,
+    QuantileSVR,
     SGDClassifier,
 )
 from maxmargin._estimator.base import fitted_model
@@ -32,7 +33,7 @@ X = np.array([[0.0, 1.0], [1.0, 0.5], [0.2, 0.7], [3.0, 1.0], [4.0, 0.0], [3.5, 
 y = np.array([0, 0, 0, 1, 1, 1])
 ESTIMATORS = [
     SVC, NuSVC, SVR, NuSVR, OneClassSVM, LinearSVC, LinearSVR, LinearSVCCV, Perceptron,
-    SGDClassifier, KernelPerceptron,
+    SGDClassifier, KernelPerceptron, QuantileSVR,
 ]  # fmt: skip
 
 
