@@ -46,6 +46,11 @@ DIAGNOSTICS = {
     "slacks": (ALL, diagnostics.slacks, (N,)),
     "mistake_bound": (set(), diagnostics.mistake_bound, ()),
     "leave_one_out_bound": ({"SVC", "NuSVC"}, diagnostics.leave_one_out_bound, ()),
+    "leave_one_out_decisions": (
+        KERNEL_MACHINES,
+        diagnostics.leave_one_out_decisions,
+        (N,),
+    ),
     "leave_one_out_margins": ({"SVC", "NuSVC"}, diagnostics.leave_one_out_margins, (N,)),
     "radius_margin_bound": ({"SVC", "NuSVC"}, diagnostics.radius_margin_bound, ()),
 }

@@ -11,6 +11,7 @@ from maxmargin.diagnostics._leave_one_out import (
     leave_one_out_margins,
     radius_margin_bound,
 )
+from maxmargin.diagnostics._left_out import leave_one_out_decisions
 from maxmargin.diagnostics._margins import (
     functional_margin,
     geometric_margin,
@@ -26,6 +27,7 @@ __all__ = [
     "functional_margin",
     "geometric_margin",
     "leave_one_out_bound",
+    "leave_one_out_decisions",
     "leave_one_out_margins",
     "margin_width",
     "mistake_bound",

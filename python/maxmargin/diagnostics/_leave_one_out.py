@@ -122,7 +122,7 @@ def leave_one_out_margins(
         margins[bounded] = -np.inf
         return margins
     kernel, origin = model_of(estimator).kernel, take_rows(fit.X, free)
-    vectors = _counted_from_mean(kernel, origin, origin)
+    vectors = counted_from_mean(kernel, origin, origin)
     K = kernel_block(kernel, vectors, vectors)
     ridge = 0.5 / upper[free] if has_squared_hinge(estimator) else np.zeros(len(free))
     inverse = _bordered_inverse(K, ridge)
@@ -130,7 +130,7 @@ def leave_one_out_margins(
         spans = 1.0 / np.abs(np.diagonal(inverse)[:-1]) - ridge
     margins[free] -= fit.alpha[free] * np.maximum(spans, 0.0)
     if len(bounded):
-        others = _counted_from_mean(kernel, take_rows(fit.X, bounded), origin)
+        others = counted_from_mean(kernel, take_rows(fit.X, bounded), origin)
         squares, edges = _diagonal_of(kernel, others), kernel_block(kernel, vectors, others)
         spans = _squared_distances(squares, edges, K, inverse)
         margins[bounded] -= fit.alpha[bounded] * np.maximum(spans, 0.0)
@@ -174,7 +174,7 @@ def radius_margin_bound(estimator: Any, X: Any, y: Any, sample_weight: Any = Non
     estimator, fit = _checked_fit(estimator, X, y, "radius_margin_bound")
     upper = _upper_bounds(estimator, fit, sample_weight)
     counts = upper > 0.0
-    X = _counted_from_mean(model_of(estimator).kernel, fit.X, fit.X)
+    X = counted_from_mean(model_of(estimator).kernel, fit.X, fit.X)
     K = kernel_block(model_of(estimator).kernel, X, X)
     slack = 0.0
     if has_squared_hinge(estimator):
@@ -300,7 +300,7 @@ def _greatest_difference(estimator: Any, X: Matrix) -> float:
     return greatest
 
 
-def _counted_from_mean(kernel: KernelParams, X: Matrix, origin: Matrix) -> Matrix:
+def counted_from_mean(kernel: KernelParams, X: Matrix, origin: Matrix) -> Matrix:
     """Return X less the mean row of `origin` where that changes K by a translation alone.
 
     Far from the origin the products would lose the digits that the distances are made of.

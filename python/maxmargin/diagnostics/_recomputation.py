@@ -61,13 +61,28 @@ def certificate(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None
         If the data are not those that the estimator was fitted on, as far as shapes and classes
         show, or if the model came from a file, which does not say which rows are support vectors.
     """
+    estimator, _, problems = problems_of(estimator, X, y, sample_weight, "certificate")
+    recorded = estimator.certificate_.machines or (estimator.certificate_,)
+    machines = [
+        problem.certificate(machine) for problem, machine in zip(problems, recorded, strict=True)
+    ]
+    return together(machines, estimator.certificate_.seconds)
+
+
+def problems_of(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, caller: str
+) -> tuple[Any, Matrix, Iterator[Problem]]:
+    """Return the estimator in a model, its samples, and the problems of its machines.
+
+    Raises what `certificate` does.
+    """
     wording = "a fitted SVC, NuSVC, SVR, NuSVR, QuantileSVR or OneClassSVM"
     estimator, before = unwrapped(estimator)
-    require(estimator, "certificate", (KernelMachine,), wording)
+    require(estimator, caller, (KernelMachine,), wording)
     model = model_of(estimator)
     if not hasattr(estimator, "support_"):
         raise ValueError("a model from a file does not hold which rows are its support vectors")
-    matrix = _input.check_matrix(before.transform(X), "certificate")
+    samples = matrix = _input.check_matrix(before.transform(X), caller)
     if matrix.shape != estimator.shape_fit_:
         raise ValueError(
             f"X has shape {matrix.shape}, but the estimator was fitted on {estimator.shape_fit_}"
@@ -76,12 +91,7 @@ def certificate(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None
         matrix, model = _by_number(matrix, model, estimator.support_)
     weight = _input.check_sample_weight(sample_weight, matrix.shape[0])
     of_type = _of_single_machine if model.classes is None else _of_classifier
-    recorded = estimator.certificate_.machines or (estimator.certificate_,)
-    problems = of_type(estimator, model, matrix, y, weight)
-    machines = [
-        problem.certificate(machine) for problem, machine in zip(problems, recorded, strict=True)
-    ]
-    return together(machines, estimator.certificate_.seconds)
+    return estimator, samples, of_type(estimator, model, matrix, y, weight, caller)
 
 
 def _by_number(
@@ -104,13 +114,14 @@ def _by_number(
     return np.arange(len(gram), dtype=np.float64)[:, np.newaxis], known
 
 
-class _Problem(NamedTuple):
+class Problem(NamedTuple):
     """The training problem of one machine as data, at what it was trained to.
 
     With losses of sign (target - f) - width, or of |target - f| - width where there is no sign, f
     being `sums` less rho, and with the groups of variables of svm/formulation.hpp.
     """
 
+    rows: NDArray[np.int64]  # of the training set
     kernel: KernelParams
     matrix: Matrix
     beta: NDArray[np.float64]
@@ -142,9 +153,8 @@ class _Problem(NamedTuple):
         prices = np.where(has_price, self.C, 0.0)
         slopes, curvature = prices, 0.0
         primal, dual = 0.5 * square, 0.5 * square - float(np.sum(self.target * beta))
-        ridge = np.zeros(len(beta))
+        ridge = self.ridge()
         if self.is_squared:
-            ridge = np.where(has_price, 0.5 / np.where(has_price, self.C, 1.0), 0.0)
             dual += 0.5 * float((ridge * beta) @ beta)  # a square alone may overflow
             # Of the hard margin, the coefficients.
             slopes = np.maximum(np.abs(beta), 2.0 * prices * losses)
@@ -181,6 +191,21 @@ class _Problem(NamedTuple):
             kkt_violation=violation,
             converged=violation < self.tol,
         )
+
+    def of(self, used: NDArray[np.bool_]) -> Problem:
+        """Return the problem of some of the samples alone."""
+        places = np.flatnonzero(used)
+        parts: dict[str, Any] = {
+            name: value[used]
+            for name, value in self._asdict().items()
+            if name != "matrix" and isinstance(value, np.ndarray)
+        }
+        return self._replace(**parts, matrix=take_rows(self.matrix, places))
+
+    def ridge(self) -> NDArray[np.float64]:
+        """Return what the loss adds to the diagonal of K."""
+        has_ridge = self.is_squared & np.isfinite(self.C) & (self.C > 0.0)
+        return np.where(has_ridge, 0.5 / np.where(has_ridge, self.C, 1.0), 0.0)
 
     def _share(self, sign: Any) -> Any:
         """Return which share of C bounds a coefficient of this sign."""
@@ -249,9 +274,14 @@ def _each(samples: Matrix) -> Iterator[Matrix]:
 
 
 def _of_classifier(
-    estimator: Any, model: TrainedMachine, matrix: Matrix, y: Any, weight: NDArray[np.float64]
-) -> Iterator[_Problem]:
-    codes, classes = _input.check_labels(y, matrix.shape[0], "certificate")
+    estimator: Any,
+    model: TrainedMachine,
+    matrix: Matrix,
+    y: Any,
+    weight: NDArray[np.float64],
+    caller: str,
+) -> Iterator[Problem]:
+    codes, classes = _input.check_labels(y, matrix.shape[0], caller)
     if not np.array_equal(classes, estimator.classes_):
         raise ValueError(
             f"y has the classes {classes.tolist()}, but the estimator was fitted on "
@@ -266,8 +296,8 @@ def _of_classifier(
         beta = np.zeros(matrix.shape[0])
         beta[estimator.support_[used]] = coefficients
         samples, vectors = take_rows(matrix, rows), take_rows(model.support_vectors, used)
-        yield _Problem(
-            *(model.kernel, samples, beta[rows]),
+        yield Problem(
+            *(rows, model.kernel, samples, beta[rows]),
             expansion(model.kernel, samples, vectors, coefficients),
             float(model.core.rho[p]),
             (estimator.C_[p] if is_nu else 1.0) * upper[rows],
@@ -281,29 +311,35 @@ def _of_classifier(
 
 
 def _of_single_machine(
-    estimator: Any, model: TrainedMachine, matrix: Matrix, y: Any, weight: NDArray[np.float64]
-) -> Iterator[_Problem]:
+    estimator: Any,
+    model: TrainedMachine,
+    matrix: Matrix,
+    y: Any,
+    weight: NDArray[np.float64],
+    caller: str,
+) -> Iterator[Problem]:
     n = matrix.shape[0]
     coef = np.zeros((model.core.n_machines, n))
     coef[:, estimator.support_] = model.core.dual_coef
+    sums = [expansion(model.kernel, matrix, model.support_vectors, c) for c in model.core.dual_coef]
     parts = [
-        (model.kernel, matrix, beta, expansion(model.kernel, matrix, model.support_vectors, c), rho)
-        for beta, c, rho in zip(coef, model.core.dual_coef, model.core.rho.tolist(), strict=True)
+        (np.arange(n), model.kernel, matrix, *found)
+        for found in zip(coef, sums, model.core.rho.tolist(), strict=True)
     ]
     if model.core.type == "one_class":
         total = estimator.nu * float(weight.sum())
         tol, sign = estimator.tol * min(1.0, total), np.ones(n)
-        yield _Problem(*parts[0], weight, tol, width=0.0, sign=sign, total=total)
+        yield Problem(*parts[0], weight, tol, width=0.0, sign=sign, total=total)
         return
-    z = _input.check_targets(y, n, "certificate")
+    z = _input.check_targets(y, n, caller)
     upper = _input.weighted_bounds(estimator.C, weight)
     if isinstance(estimator, QuantileSVR):
         quantiles = _input.check_quantiles(estimator.quantile).tolist()
         for part, q in zip(parts, quantiles, strict=True):
-            yield _Problem(*part, upper, estimator.tol, width=0.0, target=z, quantile=q)
+            yield Problem(*part, upper, estimator.tol, width=0.0, target=z, quantile=q)
         return
     has_nu = model.core.type == "nu_svr"
-    yield _Problem(
+    yield Problem(
         *(*parts[0], upper, estimator.tol),
         width=estimator.epsilon_ if has_nu else estimator.epsilon,
         target=z,
