@@ -254,7 +254,8 @@ Parameters
 ----------
 X : array-like or sparse matrix of shape (n_samples, n_features)
     C-contiguous float32 or float64 arrays and canonical CSR are read in place; everything else is
-    converted to a copy.
+    converted to a copy: of float32 where that holds the type exactly (bool, integers of up to 16
+    bits), else of float64.
 
 Returns
 -------

@@ -16,6 +16,7 @@ from maxmargin._input.sparse import CsrMatrix, Floats, Matrix, as_float, csr_of
 from maxmargin.exceptions import warn_caller
 
 _BLOCK_ELEMENTS = 1 << 20
+_MOST_CONVERTED = 1 << 22  # values of a copy, 16 or 32 MB
 _MOST_WEIGHTS = 1 << 40  # of 8 bytes, one for each feature: no memory holds more
 
 
@@ -51,6 +52,18 @@ def check_matrix(X: Any, owner: str, checks_values: bool = True) -> Matrix:
     if checks_values:
         check_values(matrix, owner)
     return matrix
+
+
+def rows_to_convert(X: Any) -> int | None:
+    """Return how many rows of an array of integers are to be converted at a time; None: all.
+
+    It is for what goes through the rows once: the whole copy of an int8 array is four times as
+    large as that.
+    """
+    if type(X) not in (np.ndarray, np.memmap) or X.ndim != 2 or X.dtype.kind not in "iub":
+        return None
+    step = max(1, _MOST_CONVERTED // max(1, X.shape[1]))
+    return step if step < len(X) else None
 
 
 def with_weights(matrix: Matrix, owner: str) -> Matrix:

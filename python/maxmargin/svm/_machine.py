@@ -215,18 +215,29 @@ class KernelMachine(BaseEstimator):
 
         They are of shape (n_samples, n_machines).
         """
-        model = model_of(self)
-        matrix = self._matrix_to_predict(X, model)
-        return model, model.values(matrix, _input.check_n_jobs(self.n_jobs))
+        model, n_threads = model_of(self), _input.check_n_jobs(self.n_jobs)
+        return model, self._by_rows(X, model, lambda matrix: model.values(matrix, n_threads))
 
     def _by_blocks(
         self, X: Any, use: Callable[[TrainedMachine, NDArray[np.float64]], NDArray[Any]]
     ) -> NDArray[Any]:
         """Return use(model, values) of all samples, from the values of some at a time."""
-        model = model_of(self)
-        matrix = self._matrix_to_predict(X, model)
-        n_threads = _input.check_n_jobs(self.n_jobs)
-        return model.by_blocks(matrix, n_threads, lambda values: use(model, values))
+        model, n_threads = model_of(self), _input.check_n_jobs(self.n_jobs)
+
+        def by_blocks(matrix: Matrix) -> NDArray[Any]:
+            return model.by_blocks(matrix, n_threads, lambda values: use(model, values))
+
+        return self._by_rows(X, model, by_blocks)
+
+    def _by_rows(
+        self, X: Any, model: TrainedMachine, use: Callable[[Matrix], NDArray[Any]]
+    ) -> NDArray[Any]:
+        """Return use(samples), which gives a row for each, without a large copy of `X`."""
+        step = _input.rows_to_convert(X)
+        if step is None or model.feature_names is not None:  # whose absence is to be warned of once
+            return use(self._matrix_to_predict(X, model))
+        parts = (X[begin : begin + step] for begin in range(0, len(X), step))
+        return np.concatenate([use(self._matrix_to_predict(part, model)) for part in parts])
 
     def _matrix_to_predict(self, X: Any, model: TrainedMachine) -> Matrix:
         owner = type(self).__name__

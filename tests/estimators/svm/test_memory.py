@@ -272,3 +272,44 @@ X = sp.csr_matrix(([2.0, 3.0], [1999999999, 0], [0, 1, 2]), shape=(2, 2_000_000_
 """
     code = "assert model.predict(X).tolist() == [1, -1]; assert model.coef_.nnz == 2"
     assert peak_growth(setup, code) < 50
+
+
+# -- arrays of integers ----------------------------------------------------------------------------
+
+OF_BITS = """
+X = np.random.default_rng(0).integers(0, 2, (160_000, 100), dtype=np.int8)
+X = X.view(TYPE)
+model = ESTIMATOR.fit(X[:50], np.arange(50) % 2)
+model.predict(X[:50])
+"""
+
+
+@needs_linux
+@pytest.mark.parametrize("dtype", ["np.int8", "np.uint8", "bool"])
+@pytest.mark.parametrize("estimator", ["mm.SVC(n_jobs=1)", "mm.SVR(n_jobs=1)"])
+def test_predictions_of_integers_copy_some_rows_at_a_time(estimator, dtype):
+    setup = OF_BITS.replace("TYPE", dtype).replace("ESTIMATOR", estimator)
+    assert peak_growth(setup, "model.predict(X)") < 40  # 61 MB is a copy in float32
+
+
+@needs_linux
+def test_training_on_bools_makes_no_copy_in_float64():
+    setup = OF_BITS.replace("TYPE", "bool").replace("ESTIMATOR", "mm.SVC()")
+    setup += "X, y = X[:80_000], np.arange(80_000) % 2\n"
+    # A copy in float32 is 31 MB, and so is the packed one.
+    code = "mm.SVC(n_jobs=1, cache_size=1, max_iter=1).fit(X, y)"
+    assert peak_growth(setup, code) < 61 + 40
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "precomputed"])
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.uint16, np.int64])
+def test_predictions_of_integers_are_those_of_floats(dtype, kernel, monkeypatch):
+    monkeypatch.setattr("maxmargin._input.samples._MOST_CONVERTED", 100)
+    X = rng(1).integers(0, 2, (40, 40)).astype(dtype)
+    X = np.maximum(X, X.T)
+    for model in (SVC(kernel=kernel), SVR(kernel=kernel), OneClassSVM(kernel=kernel)):
+        model.fit(X, np.arange(40) % 3)
+        expected = model.predict(X.astype(np.float64))
+        np.testing.assert_allclose(model.predict(X), expected, rtol=1e-12)
+    with pytest.raises(ValueError, match="X has 39 features"):
+        model.predict(X[:, 1:])
