@@ -28,6 +28,10 @@ template <Real T> class DenseRows {
  public:
   explicit DenseRows(const DenseView<T>& X) : X_(X) {}
   double dot(index_t i, const double* w) const { return table_.dot_wide(X_.row(i), w, X_.cols); }
+  // w.x + b of every row and n functions, whose weights follow each other in w, by row.
+  void values(const double* w, const double* b, index_t n, double* out) const {
+    table_.linear_values(X_.data, X_.rows, X_.stride, X_.cols, w, b, n, out);
+  }
   void add(index_t i, double a, double* w) const { table_.axpy_wide(a, X_.row(i), w, X_.cols); }
   double square_norm(index_t i) const { return sum_of_squares(X_.row_values(i)); }
   // Calls visit(j) for every column.
@@ -50,6 +54,11 @@ template <Real T, class I> class CsrRows {
     const auto columns = X_.row_indices(i);
     return sum_of(std::size_t{0}, values.size(),
                   [&](std::size_t e) { return static_cast<double>(values[e]) * w[columns[e]]; });
+  }
+
+  void values(const double* w, const double* b, index_t n, double* out) const {
+    for (index_t i = 0; i < X_.rows; ++i)
+      for (index_t f = 0; f < n; ++f) *out++ = dot(i, w + f * X_.cols) + b[f];
   }
 
   void add(index_t i, double a, double* w) const {

@@ -220,6 +220,10 @@ template <Real T> struct RealTable {
   // The same against float64 weights: x is widened as it is read, so nothing is rounded to T.
   double (*dot_wide)(const T* x, const double* w, index_t n) = nullptr;
   void (*axpy_wide)(double a, const T* x, double* w, index_t n) = nullptr; // w += a x
+  // out[i * n_functions + f] = row i of x with row f of w, both of n numbers, + b[f]; rows of x begin
+  // stride numbers apart. The same bits however calls split rows and functions.
+  void (*linear_values)(const T* x, index_t n_rows, index_t stride, index_t n, const double* w,
+                        const double* b, index_t n_functions, double* out) = nullptr;
   // max |x|; infinite or not a number where an element is.
   T (*largest_magnitude)(const T* x, index_t n) = nullptr;
   // codes[k] = the integer next to x[k] / step, which is at most 127 in magnitude: off by no more

@@ -41,6 +41,7 @@ template <Real T> constexpr RealTable<T> real_table() {
   table.select_second = select_second<T>;
   table.dot_wide = dot_wide<T>;
   table.axpy_wide = axpy_wide<T>;
+  table.linear_values = linear_values<T>;
   table.largest_magnitude = largest_magnitude<T>;
   table.encode = encode<T>;
   table.fma_chains = fma_chains<T>;

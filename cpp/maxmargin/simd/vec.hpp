@@ -75,6 +75,29 @@ template <class T, class X> MAXMARGIN_INLINE Vec<T> load_as(const X* p) {
   }
 }
 
+// Fewer elements of X than a Vec<double> holds, and 0 in the other lanes.
+template <class X> MAXMARGIN_INLINE Vec<double> load_first(const X* p, int count) {
+#ifdef __AVX512F__
+  const auto lanes = static_cast<__mmask8>((1U << count) - 1);
+  if constexpr (sizeof(X) == sizeof(double))
+    return {_mm512_maskz_loadu_pd(lanes, p)};
+  else
+    return {_mm512_maskz_cvtps_pd(0xff, _mm256_maskz_loadu_ps(lanes, p))};
+#elif defined(__AVX2__)
+  if constexpr (sizeof(X) == sizeof(double))
+    return {_mm256_maskload_pd(
+        p, _mm256_cmpgt_epi64(_mm256_set1_epi64x(count), _mm256_setr_epi64x(0, 1, 2, 3)))};
+  else
+    return {_mm256_cvtps_pd(
+        _mm_maskload_ps(p, _mm_cmpgt_epi32(_mm_set1_epi32(count), _mm_setr_epi32(0, 1, 2, 3))))};
+#else
+  Vec<double> v = Vec<double>::zero();
+  for (int lane = 0; lane + 1 < Vec<double>::size; ++lane)
+    if (lane < count) v.raw[lane] = p[lane];
+  return v;
+#endif
+}
+
 // The lowest byte of every lane, from the bits of a vector. (The compiler's own conversion goes
 // lane by lane.)
 MAXMARGIN_INLINE void store_lowest_bytes(Vec<float> v, std::int8_t* p) {

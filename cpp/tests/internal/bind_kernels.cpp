@@ -283,6 +283,21 @@ void bind_kernels(py::module_& internal) {
                           Array<double> y) {
     simd::table_named(target).f64.axpy(a, x.data(), y.mutable_data(), std::min(x.size(), y.size()));
   });
+  internal.def("linear_values", [](const std::string& target, const py::array& X,
+                                   const Array<double>& w, const Array<double>& b) {
+    Array<double> out({X.shape(0), w.shape(0)});
+    const auto take = [&](const auto* x, const auto& table) {
+      const index_t stride = X.strides(0) / X.itemsize();
+      table.linear_values(x, X.shape(0), stride, X.shape(1), w.data(), b.data(), w.shape(0),
+                          out.mutable_data());
+    };
+    const simd::KernelTable& table = simd::table_named(target);
+    if (X.itemsize() == sizeof(float))
+      take(static_cast<const float*>(X.data()), table.f32);
+    else
+      take(static_cast<const double*>(X.data()), table.f64);
+    return out;
+  });
   internal.def("add_rows", [](const std::string& target, const Array<double>& rows,
                               const Array<double>& coef, Array<double> out) {
     std::vector<const double*> pointers;

@@ -188,6 +188,14 @@ template <Real T> void axpy_wide(double a, const T* x, double* w, index_t n) {
   for (index_t k = 0; k < n; ++k) w[k] += a * static_cast<double>(x[k]);
 }
 
+template <Real T>
+void linear_values(const T* x, index_t n_rows, index_t stride, index_t n, const double* w,
+                   const double* b, index_t n_functions, double* out) {
+  for (index_t i = 0; i < n_rows; ++i)
+    for (index_t f = 0; f < n_functions; ++f)
+      out[i * n_functions + f] = dot_wide(x + i * stride, w + f * n, n) + b[f];
+}
+
 template <Real T> T largest_magnitude(const T* x, index_t n) {
   T most = 0;
   for (index_t k = 0; k < n; ++k)

@@ -13,11 +13,12 @@ namespace {
 
 constexpr index_t kGrain = 64; // samples
 
-// f of row i of samples.
-template <class Rows>
-void take_row(const LinearModelParts& parts, const Rows& rows, index_t i, double* out) {
-  for (index_t k = 0; k < parts.n_functions(); ++k)
-    out[k] = rows.dot(i, parts.coef.data() + k * parts.n_features) + parts.intercept[k];
+// So many stay in the cache while the weights of all functions pass by.
+constexpr index_t kRowsTogether = 32;
+
+// f of every row and function.
+template <class View> void evaluate(const LinearModelParts& parts, const View& X, double* out) {
+  rows_of(X).values(parts.coef.data(), parts.intercept.data(), parts.n_functions(), out);
 }
 
 } // namespace
@@ -43,13 +44,13 @@ std::vector<double> LinearModel::decision_values(const MatrixView& X, int thread
   threads = is_mapped ? 1 : thread_count_for(threads, work);
   std::visit(
       [&](const auto& view) {
-        const auto rows = rows_of(view);
         parallel_ranges(view.rows, kGrain, threads, [&](index_t begin, index_t end, int) {
           const auto range = rows_between(view, begin, end);
           RowReader reader(range, is_mapped, false, control);
-          for (index_t i = begin; i < end; ++i) {
-            reader.note(0, n_functions);
-            take_row(parts_, rows, i, values.data() + i * n_functions);
+          for (index_t i = begin; i < end; i += kRowsTogether) {
+            const index_t next = std::min(end, i + kRowsTogether);
+            reader.note(0, (next - i) * n_functions);
+            evaluate(parts_, rows_between(view, i, next), values.data() + i * n_functions);
           }
         });
       },
@@ -68,7 +69,7 @@ std::vector<double> LinearModel::predict(const MatrixView& X, int threads, Contr
 }
 
 void LinearModel::values_of_row(const MatrixView& X, double* out) const {
-  std::visit([&](const auto& view) { take_row(parts_, rows_of(view), 0, out); }, X);
+  std::visit([&](const auto& view) { evaluate(parts_, rows_between(view, 0, 1), out); }, X);
 }
 
 double LinearModel::predicted(const double* values) const {
