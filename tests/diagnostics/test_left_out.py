@@ -75,6 +75,7 @@ MODELS = [
     SVR(C=10.0, epsilon=0.5, gamma=0.5),
     SVR(epsilon=0.0, gamma=0.5),
     SVR(kernel="linear"),
+    SVR(epsilon=10.0),
     QuantileSVR(quantile=[0.2, 0.7], C=2.0, gamma=0.5),
     QuantileSVR(quantile=0.9, kernel="linear"),
     *(OneClassSVM(nu=nu, gamma=0.5) for nu in (0.01, 0.1, 0.5, 1.0)),
@@ -105,6 +106,19 @@ def test_weights_are_removal_and_repetition(model):
 def test_equal_rows_and_many_samples_on_the_margin(model):
     X, z = samples(np.round)
     assert_exact(model, X, target(model, np.round(z)), atol=1e-6)
+
+
+def test_bounds_far_above_all_coefficients():
+    X, z = samples()
+    model = SVR(kernel="poly", gamma=2.4, coef0=1.0, C=2e8)
+    assert_exact(model, X[:12], z[:12], atol=1e-5)
+
+
+def test_the_only_free_sample_has_no_coefficient():
+    X, z = samples()
+    model = QuantileSVR(C=0.1, gamma=0.5, tol=TOL).fit(X[:5], z[:5])
+    assert len(model.support_) == 4
+    assert_exact(model, X[:5], z[:5])
 
 
 @pytest.mark.parametrize("shape", ["ovr", "ovo"])

@@ -116,12 +116,10 @@ def _values_without_each(problem: Problem, values: NDArray[np.float64]) -> NDArr
         is_alone = of_sign == 1
     changes = ~is_alone & ((problem.beta != 0.0) | (problem.total != 0.0))
     values[is_alone] = np.nan
-    if not changes.any():
-        return values
     removal = Removal(_kernel_rows(problem), _solved(problem), _SHARE_OF_TOL * problem.tol)
     removal.prepare(np.flatnonzero(changes & (problem.beta != 0.0)))
-    if not removal.has_free:  # any sample may end the interval that the offset is the middle of
-        changes = ~is_alone
+    # Without a free one, any sample may end the interval that the offset is the middle of.
+    changes |= ~is_alone & (removal.is_free if removal.is_free.any() else True)
     lost = np.zeros(len(values))
     if problem.total != 0.0:
         lost = -problem.total / problem.C.sum() * problem.C

@@ -22,13 +22,13 @@ from numpy.typing import NDArray
 Values = NDArray[np.float64]
 Places = NDArray[np.int64]
 
-# Free vectors nearer than this to the plane of others, squared and relative to the largest
-# distance of two, are not taken into the base.
+# Free vectors nearer to the plane of others, squared and relative to the largest distance of two,
+# are not taken into the base.
 _IN_PLANE = 1e-9
 _AT_NODE = 1e-12  # relative to the node
-_BEYOND_NODE = 1e-10  # by this much of the bound, a coefficient is on the segment all the same
+_BEYOND_NODE = 1e-10  # of the largest coefficient: so near to a node, it is on the segment too
 _SINGULAR = 1e6  # times the largest bound, no coefficient of a regular system is
-_MOST_EXCHANGES = 8  # 3 are usual; each takes as long as a step on the way of one by one
+_MOST_EXCHANGES = 8  # 3 are usual
 _MOST_STEPS = 500
 _MOST_ROUNDS = 3  # that remove what `tol` left
 _TOGETHER = 256  # columns that are computed at a time
@@ -177,14 +177,16 @@ class Removal:
         self.bends = np.array([np.inf, *solved.slopes, -np.inf])
         is_finite = np.isfinite(self.nodes)
         sizes = np.where(is_finite, np.abs(self.nodes), 0.0)
-        self.largest = max(float(sizes.max()), float(np.abs(solved.beta).max()))
+        most = float(np.abs(solved.beta).max())
+        self.largest = max(float(sizes.max()), most)
+        self._slack = _BEYOND_NODE * np.minimum(sizes.max(axis=1), most if most > 0.0 else np.inf)
         beta = solved.beta[:, np.newaxis]
         is_at = is_finite & (np.abs(beta - self.nodes) <= _AT_NODE * sizes)
         # 2 k at the node k, 2 k - 1 on the segment below it.
         last = 2 * (self.nodes.shape[1] - 1)
         between = np.clip(2 * (beta > self.nodes).sum(axis=1) - 1, 0, last)
         self.state = np.where(is_at.any(axis=1), 2 * is_at.argmax(axis=1), between)
-        self.limits_of_states = self._limits(_BEYOND_NODE * sizes.max(axis=1), last + 1)
+        self.limits_of_states = self._limits(last + 1)
         self._set_base(solved.beta, solved.residuals)
         for _ in range(_MOST_ROUNDS):
             try:
@@ -199,15 +201,15 @@ class Removal:
     def residual_without(self, i: int, total: float) -> float:
         """Return the residual of sample i where it has no coefficient and the sum grows by `total`.
 
-        Raises ArithmeticError where no optimum is found.
+        Raises ArithmeticError where none is found.
         """
         beta, residuals, exchange = self._optimum(i, total)
         return float(residuals[i] + self._centring(beta, residuals, exchange))
 
     @property
-    def has_free(self) -> bool:
-        """Whether the offset follows from a coefficient between two nodes."""
-        return bool(self._is_between(self.beta, self.state).any())
+    def is_free(self) -> NDArray[np.bool_]:
+        """Whether a coefficient is between two nodes, so that the offset follows from it."""
+        return self._is_between(self.beta, self.state)
 
     def prepare(self, places: Places) -> None:
         """Compute what taking these samples out needs, many at a time."""
@@ -232,17 +234,17 @@ class Removal:
         bend = self.bends[state // 2 + (direction > 0)]
         return np.where(may_move & (state % 2 == 0), direction * (residuals - bend), np.inf)
 
-    def _limits(self, slack: Values, n_states: int) -> Values:
+    def _limits(self, n_states: int) -> Values:
         """Return the limits of residuals at nodes and of coefficients on segments, by state."""
-        limits = np.empty((4, n_states, len(slack)))
+        limits = np.empty((4, n_states, len(self._slack)))
         for state in range(n_states):
             k = (state + 1) // 2
             limits[::2, state], limits[1::2, state] = -np.inf, np.inf
             if state % 2 == 0:
                 limits[0, state], limits[1, state] = self.bends[k + 1], self.bends[k]
             else:
-                limits[2, state] = self.nodes[:, k - 1] - slack
-                limits[3, state] = self.nodes[:, k] + slack
+                limits[2:, state] = self.nodes[:, k - 1 : k + 1].T
+                limits[2:, state] += np.array([[-1.0], [1.0]]) * self._slack
         return limits
 
     def _set_base(self, beta: Values, residuals: Values) -> None:
@@ -281,7 +283,7 @@ class Removal:
         self.rests = (self.state % 2 == 1) & (self.place < 0)
         bend = self.bends[(self.state[self.rests] + 1) // 2]
         self.limits[:2, self.rests] = bend
-        self.limits[2, self.rests], self.limits[3, self.rests] = -np.inf, np.inf
+        self.limits[2:, self.rests] = [[-np.inf], [np.inf]]
 
     def _optimum(self, i: int | None, total: float) -> tuple[Values, Values, _Exchange]:
         try:
@@ -349,20 +351,19 @@ class Removal:
         raise ArithmeticError("there are too many steps")
 
     def _is_between(self, beta: Values, state: Places) -> NDArray[np.bool_]:
-        k, every = (state + 1) // 2, np.arange(len(beta))
-        slack = _BEYOND_NODE * self.largest
-        lower, upper = self.nodes[every, np.maximum(k - 1, 0)], self.nodes[every, k]
-        return np.asarray((state % 2 == 1) & (beta > lower + slack) & (beta < upper - slack))
+        is_between, free = np.zeros(len(beta), dtype=bool), np.flatnonzero(state % 2 == 1)
+        k, values, slack = (state[free] + 1) // 2, beta[free], self._slack[free]
+        is_above = values > self.nodes[free, k - 1] + slack
+        is_between[free] = is_above & (values < self.nodes[free, k] - slack)
+        return is_between
 
     def _centring(self, beta: Values, residuals: Values, exchange: _Exchange) -> float:
         """Return what moves the residuals to the middle of the interval that rho may lie in."""
-        state, every = exchange.state.copy(), np.arange(len(beta))
+        state, every = exchange.state, np.arange(len(beta))
         if self._is_between(beta, state).any():
             return 0.0
         k = (state + 1) // 2  # one that is free is at a node of its segment
-        is_lower = np.abs(beta - self.nodes[every, np.maximum(k - 1, 0)]) < np.abs(
-            beta - self.nodes[every, k]
-        )
+        is_lower = beta <= self.nodes[every, np.maximum(k - 1, 0)] + self._slack
         state = np.where(state % 2 == 0, state, state + np.where(is_lower, -1, 1))
         slacks = [self.slacks(state, residuals, direction) for direction in (1, -1)]
         if exchange.taken is not None:
