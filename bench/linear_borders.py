@@ -21,6 +21,7 @@ from maxmargin import LinearSVC
 # (n, d, density) below the border and above it.
 BORDERS = {
     "features": ((560, 512, 1.0), (560, 513, 1.0)),
+    "features, more samples": ((2000, 512, 1.0), (2000, 513, 1.0)),
     "features, sparse": ((5000, 512, 0.03), (5000, 513, 0.03)),
     "samples a feature": ((1250, 256, 1.0), (1310, 256, 1.0)),
     "fewer samples than features": ((400, 401, 1.0), (402, 401, 1.0)),

@@ -28,7 +28,8 @@ namespace maxmargin::linear {
 //   few samples                   dual coordinate descent, then steps on the rotated samples
 //   few features, mostly zero,
 //     losses not squared          dual coordinate descent before it, where a step is much dearer
-//   more features, dense          dual coordinate descent, then steps
+//   more features, dense          dual coordinate descent, then steps; steps alone for more samples,
+//                                 a greater C and losses not squared
 //   else                          dual coordinate descent; where one machine alone reads sparse
 //                                 samples, as they are given, until passes are many
 //
@@ -56,6 +57,7 @@ class LinearSolver {
   bool has_cheap_steps() const;
   // Whether dual coordinate descent takes few passes.
   bool is_easy(const LinearProblem& problem) const;
+  index_t easy_passes() const;
   LinearSolution attempt(const LinearProblem& problem, const LinearOptions& options,
                          Control& control) const;
   LinearSolution attempt_l1(const LinearProblem& problem, const LinearOptions& options,
@@ -69,6 +71,7 @@ class LinearSolver {
 
   bool has_few_features_;
   bool is_squared_;
+  bool has_long_steps_; // which take as long as a pass for every feature, or longer
   MatrixView X_;
   std::variant<std::monostate, SparseCopy<float>, SparseCopy<double>> copy_;
   std::optional<index_t> passes_to_try_; // where a second-order method follows

@@ -95,3 +95,17 @@ def test_squared_losses_take_steps_where_passes_take_longer():
     y = np.where(r.random(2600) < 0.5, 1, -1)
     assert LinearSVC(C=100.0).fit(X, y).n_iter_ <= 10
     assert LinearSVC(C=0.01).fit(X, y).n_iter_ <= 50
+
+
+@pytest.mark.parametrize("d", [512, 520])
+def test_dense_rows_with_the_hinge_take_passes_where_these_are_few(d):
+    X, y = noisy(1100, d)
+    model = LinearSVC(loss="hinge", C=0.01).fit(X, y)
+    alone = second_order_fit(X, y, 0.01, loss="hinge", method="coordinate descent")
+    assert model.n_iter_ == alone["n_iter"]
+
+
+@pytest.mark.parametrize("d", [512, 520])
+def test_dense_rows_with_the_hinge_take_steps_where_passes_creep(d):
+    X, y = noisy(1100, d)
+    assert LinearSVC(loss="hinge", C=2.0, max_iter=40).fit(X, y).certificate_.converged
