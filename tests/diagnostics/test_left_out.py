@@ -210,6 +210,15 @@ def test_without_the_only_sample_of_a_class_there_is_no_machine():
         assert np.isnan(diagnostics.leave_one_out_decisions(only, [[1.0]], [2.0])).all()
 
 
+def test_labels_and_weights_of_another_fit_are_refused():
+    X, z = samples()
+    y = target(SVC(), z)
+    model = SVC(gamma=0.5).fit(X, y)
+    for other, weight in ((1 - y, None), (y, np.full(N, 0.1))):
+        with pytest.raises(ValueError, match="y and sample_weight must be those of the fit"):
+            diagnostics.leave_one_out_decisions(model, X, other, weight)
+
+
 @pytest.mark.usefixtures("trains_again")
 @pytest.mark.parametrize(
     "model",

@@ -63,8 +63,9 @@ def leave_one_out_decisions(
     NotFittedError
         If it is not fitted.
     ValueError
-        If the data are not those that the estimator was fitted on, as far as shapes and classes
-        show, or if the model came from a file, which does not say which rows are support vectors.
+        If the data are not those that the estimator was fitted on, as far as shapes, classes
+        and bounds show, or if the model came from a file, which does not say which rows are support
+        vectors.
 
     References
     ----------
@@ -86,6 +87,11 @@ def leave_one_out_decisions(
     model = model_of(estimator)
     values = model.values(matrix, _input.check_n_jobs(estimator.n_jobs))
     for machine, problem in enumerate(problems):
+        if np.isinf(problem.violation()):
+            raise ValueError(
+                "y and sample_weight must be those of the fit: with these, coefficients are beyond "
+                "their bounds"
+            )
         used = problem.C > 0.0
         rows = problem.rows[used]
         values[rows, machine] = _values_without_each(problem.of(used), values[rows, machine])
@@ -103,8 +109,7 @@ def _shown(
     if model.classes is not None:
         scores: NDArray[np.float64] = estimator._scores(model, values)
         return scores
-    is_matrix = isinstance(estimator, QuantileSVR) and np.ndim(estimator.quantile) > 0
-    return values if is_matrix else values[:, 0]
+    return estimator._shown(values) if isinstance(estimator, QuantileSVR) else values[:, 0]
 
 
 def _values_without_each(problem: Problem, values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -158,7 +158,8 @@ def slacks(estimator: Any, X: Any, y: Any = None) -> NDArray[np.float64]:
         targets = _input.check_targets(y, len(values), "slacks")
         if isinstance(estimator, QuantileSVR):
             errors = targets[:, np.newaxis] - values.reshape(len(values), -1)
-            return pinball(errors, _input.check_quantiles(estimator.quantile)).reshape(values.shape)
+            quantiles = estimator._quantiles(errors.shape[1])
+            return pinball(errors, quantiles).reshape(values.shape)
         return np.maximum(0.0, np.abs(targets - values) - _epsilon_of(estimator))
     return np.maximum(0.0, 1.0 - _functional_margin(estimator, X, y, 0.0, "slacks"))
 

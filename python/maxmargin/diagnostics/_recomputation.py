@@ -166,7 +166,7 @@ class Problem(NamedTuple):
             primal -= self.total * self.rho
         else:
             primal += self.free_width * self.width
-        violation = self._violation(ridge)
+        violation = self.violation()
         slope = 0.5 * (0.5 * magnitude + float(slopes.sum(where=u > -self.tol)))
         change = max(_SHOWN_GAP * (primal + dual), _SHOWN_CHANGE * abs(primal))
         least_change = change / slope if slope > 0.0 else math.inf
@@ -213,7 +213,7 @@ class Problem(NamedTuple):
             return 1.0
         return np.where(np.greater(sign, 0.0), self.quantile, 1.0 - self.quantile)
 
-    def _violation(self, ridge: NDArray[np.float64]) -> float:
+    def violation(self) -> float:
         """Return by how much the ends of the optimality intervals cross.
 
         It is infinite where beta leaves its box or has another sum.
@@ -228,7 +228,7 @@ class Problem(NamedTuple):
         if self.is_squared:
             upper = np.where(self.C > 0.0, math.inf, 0.0)
         is_free = self.free_width is not None
-        descent = self.target - self.sums - ridge * beta
+        descent = self.target - self.sums - self.ridge() * beta
         intervals = []
         for sign in (1.0, -1.0):
             used = np.ones(n, dtype=bool) if self.sign is None else self.sign == sign
@@ -334,7 +334,7 @@ def _of_single_machine(
     z = _input.check_targets(y, n, caller)
     upper = _input.weighted_bounds(estimator.C, weight)
     if isinstance(estimator, QuantileSVR):
-        quantiles = _input.check_quantiles(estimator.quantile).tolist()
+        quantiles = estimator._quantiles(len(parts)).tolist()
         for part, q in zip(parts, quantiles, strict=True):
             yield Problem(*part, upper, estimator.tol, width=0.0, target=z, quantile=q)
         return

@@ -18,6 +18,7 @@ from maxmargin._estimator.texts import (
     documented,
     documented_method,
 )
+from maxmargin._estimator.wording import counted
 from maxmargin._input import Callback, Gamma
 from maxmargin.kernels._parameter import Kernel
 from maxmargin.svm._fit import Solution
@@ -309,7 +310,21 @@ class QuantileSVR(RegressionMachine):
             The latter where `quantile` is a sequence.
         """
         values = self._machine_values(X)[1]
-        return values if np.ndim(self.quantile) > 0 else values[:, 0]
+        return self._shown(values)
+
+    def _shown(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        is_matrix = values.shape[1] > 1 or np.ndim(self.quantile) > 0
+        return values if is_matrix else values[:, 0]
+
+    def _quantiles(self, n_machines: int) -> NDArray[np.float64]:
+        """Return what the machines were trained for; ValueError where it was changed since."""
+        quantiles = _input.check_quantiles(self.quantile)
+        if len(quantiles) != n_machines:
+            raise ValueError(
+                f"quantile={self.quantile} is not what the estimator was fitted for: it has "
+                f"{counted(n_machines, 'machine')}"
+            )
+        return quantiles
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return D^2, the share of the pinball loss of the best constants that `predict` saves.
@@ -325,7 +340,8 @@ class QuantileSVR(RegressionMachine):
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of every sample in the sums.
         """
-        values, quantiles = self._machine_values(X)[1], _input.check_quantiles(self.quantile)
+        values = self._machine_values(X)[1]
+        quantiles = self._quantiles(values.shape[1])
         targets = _input.check_targets(y, len(values), type(self).__name__)
         weight = _input.check_sample_weight(sample_weight, len(values))
         order = np.argsort(targets)

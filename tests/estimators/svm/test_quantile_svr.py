@@ -218,6 +218,19 @@ def test_what_is_no_quantile_is_refused(quantile):
         QuantileSVR(quantile=quantile).fit([[0.0], [1.0]], [0.0, 1.0])
 
 
+def test_a_quantile_that_is_changed_after_the_fit_is_named():
+    X, z = regression_data(40)
+    model = QuantileSVR(quantile=[0.2, 0.8]).fit(X, z).set_params(quantile=0.5)
+    assert model.predict(X).shape == (40, 2)
+    for call in (
+        model.score,
+        lambda X, z: diagnostics.slacks(model, X, z),
+        lambda X, z: diagnostics.certificate(model, X, z),
+    ):
+        with pytest.raises(ValueError, match=r"quantile=0.5 is not what .* has 2 machines"):
+            call(X, z)
+
+
 def test_the_warning_counts_quantiles():
     X, z = regression_data()
     with pytest.warns(ConvergenceWarning, match="in 3 of 3 quantiles: KKT violation"):
