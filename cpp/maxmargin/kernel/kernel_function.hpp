@@ -3,11 +3,14 @@
 #include "maxmargin/base/error.hpp"
 #include "maxmargin/base/types.hpp"
 #include "maxmargin/data/scaling.hpp"
+#include "maxmargin/data/views.hpp"
 #include "maxmargin/kernel/kernel_params.hpp"
 #include "maxmargin/simd/kernel_table.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <variant>
 
 namespace maxmargin {
 
@@ -19,6 +22,30 @@ inline bool is_translation_invariant(const KernelParams& kernel) {
   return std::ranges::all_of(kernel.steps, [](const KernelParams::Step& step) {
     return step.kind != CompositionStep::value || is_translation_invariant(step.kernel);
   });
+}
+
+// Whether K is defined for numbers >= 0 alone.
+inline bool takes_no_negative(const KernelParams& kernel) {
+  if (kernel.type != KernelType::composed)
+    return kernel.type == KernelType::chi_squared ||
+           kernel.type == KernelType::histogram_intersection;
+  return std::ranges::any_of(kernel.steps, [](const KernelParams::Step& step) {
+    return step.kind == CompositionStep::value && takes_no_negative(step.kernel);
+  });
+}
+
+// Throws InvalidArgument where the kernel is not defined for a number.
+inline void check_signs(const MatrixView& X, const KernelParams& kernel) {
+  if (!takes_no_negative(kernel)) return;
+  std::visit(
+      [](const auto& view) {
+        for (index_t i = 0; i < view.rows; ++i)
+          for (const auto value : view.row_values(i))
+            if (value < 0)
+              throw InvalidArgument("the kernel takes numbers >= 0, row " + std::to_string(i) +
+                                    " of the samples has " + std::to_string(value));
+      },
+      X);
 }
 
 // How samples meet under the kernel; that of a composition is the one of its first part that is not

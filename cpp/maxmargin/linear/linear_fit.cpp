@@ -2,12 +2,15 @@
 
 #include "maxmargin/base/error.hpp"
 #include "maxmargin/base/parallel.hpp"
+#include "maxmargin/base/sums.hpp"
 #include "maxmargin/data/compact_samples.hpp"
 #include "maxmargin/linear/descent/crammer_singer.hpp"
 #include "maxmargin/linear/linear_solver.hpp"
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -165,6 +168,15 @@ std::vector<LinearFit> fit_multiclass(const ClassSamples& samples, index_t n_fol
   return fits_of(solve_tasks(samples.X, n_folds, make, C, options, control, solve), 1, C.size());
 }
 
+void check_costs(std::span<const double> C, std::span<const double> weight,
+                 const LinearOptions& options) {
+  require(std::ranges::all_of(C, [](double c) { return c > 0.0 && std::isfinite(c); }),
+          "C must hold finite numbers > 0");
+  require(std::ranges::all_of(weight, [](double w) { return w >= 0.0 && std::isfinite(w); }),
+          "weights must be finite numbers >= 0");
+  require(options.tol > 0.0, "tol must be > 0, got " + std::to_string(options.tol));
+}
+
 } // namespace
 
 std::vector<LinearFit> fit_linear_classifier(const ClassSamples& samples, std::span<const double> C,
@@ -177,6 +189,8 @@ std::vector<LinearFit> fit_linear_classifier(const ClassSamples& samples, std::s
           "y, weight and fold_of must have an element for every row of X");
   for (const index_t code : samples.y)
     require(code >= 0 && code < n_classes, "y must hold classes in [0, n_classes)");
+  check_costs(C, samples.weight, options);
+  check_costs(C, samples.class_weight, options);
   const index_t n_folds = samples.fold_of.empty() ? 1 : samples.n_folds;
   if (formulation.is_multiclass && n_classes > 2)
     return fit_multiclass(samples, n_folds, C, formulation.intercept_scaling, options, control);
@@ -210,6 +224,8 @@ std::vector<LinearFit> fit_linear_regression(const MatrixView& X, std::span<cons
                                              const LinearOptions& options, Control& control) {
   require(std::ssize(y) == n_rows(X) && std::ssize(weight) == n_rows(X),
           "targets and weight must have one element for every row of X");
+  require(all_finite(y), "y must hold finite numbers");
+  check_costs(C, weight, options);
   const auto make = [&](index_t) {
     return Task{{y.begin(), y.end()}, {weight.begin(), weight.end()}};
   };

@@ -144,6 +144,7 @@ void KernelModel::decision_values(const MatrixView& X, std::span<const double> f
                                   int threads, Control& control) const {
   if (parts_.is_precomputed()) return given_values(X, out, threads, control);
   require(n_cols(X) == parts_.n_features, "X must have as many features as the support vectors");
+  check_signs(X, parts_.kernel);
   std::call_once(packed_->once, [&] {
     if (PairValues::serves(parts_))
       packed_->pairs = std::make_unique<PairValues>(parts_, control);

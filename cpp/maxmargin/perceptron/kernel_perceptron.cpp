@@ -181,6 +181,11 @@ KernelPerceptronFit train_kernel_perceptron(const MatrixView& X, const KernelPar
                                             Control& control) {
   require(!rule.codes.empty() && static_cast<index_t>(rule.codes.size()) == n_rows(X),
           "y must have one element for every sample");
+  require(!rule.is_joint || std::ranges::all_of(rule.codes,
+                                                [&](std::int64_t code) {
+                                                  return code >= 0 && code < rule.n_outputs();
+                                                }),
+          "y must hold numbers of outputs");
   return KernelPasses(PackingPlan(X, kernel, false, 1, control), rule, options, control).run();
 }
 

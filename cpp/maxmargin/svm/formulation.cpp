@@ -1,8 +1,13 @@
 #include "maxmargin/svm/formulation.hpp"
 
+#include "maxmargin/base/error.hpp"
+#include "maxmargin/data/sample_matrix.hpp"
+#include "maxmargin/kernel/kernel_function.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
 #include <utility>
 
 namespace maxmargin {
@@ -10,6 +15,14 @@ namespace {
 
 std::vector<double> copy_of(std::span<const double> numbers) {
   return {numbers.begin(), numbers.end()};
+}
+
+void check_kernel(const KernelParams& kernel) {
+  require(kernel.gamma >= 0.0 && std::isfinite(kernel.gamma),
+          "gamma must be a finite number >= 0, got " + std::to_string(kernel.gamma));
+  require(std::isfinite(kernel.coef0), "coef0 must be finite");
+  require(kernel.degree >= 0, "degree must be >= 0, got " + std::to_string(kernel.degree));
+  for (const KernelParams::Step& step : kernel.steps) check_kernel(step.kernel);
 }
 
 } // namespace
@@ -67,6 +80,23 @@ Formulation one_class(std::span<const double> C, double sum) {
 
 Formulation quantile_svr(std::span<const double> z, std::span<const double> C, double quantile) {
   return {.C = copy_of(C), .target = copy_of(z), .quantile = quantile};
+}
+
+void check_training(const MatrixView& X, std::span<const double> C, const KernelParams& kernel,
+                    const TrainingOptions& options) {
+  require(n_rows(X) > 0, "X must have a row");
+  require(std::ssize(C) == n_rows(X), "C must have an element for every row of X");
+  require(std::ranges::all_of(C, [](double c) { return c >= 0.0; }), "C must hold numbers >= 0");
+  require(options.solver.tol > 0.0,
+          "tol must be a number > 0, got " + std::to_string(options.solver.tol));
+  check_kernel(kernel);
+  if (kernel.type == KernelType::precomputed) return; // its values are checked where they are read
+  check_samples(X);
+  check_signs(X, kernel);
+}
+
+void check_nu(double nu) {
+  require(nu > 0.0 && nu <= 1.0, "nu must be above 0 and at most 1, got " + std::to_string(nu));
 }
 
 dual::DualProblem dual_of(const Formulation& f) {

@@ -1,6 +1,8 @@
 #pragma once
 
+#include "maxmargin/data/views.hpp"
 #include "maxmargin/dual/dual_problem.hpp"
+#include "maxmargin/kernel/kernel_params.hpp"
 #include "maxmargin/svm/training_options.hpp"
 
 #include <optional>
@@ -92,6 +94,12 @@ Formulation svr(std::span<const double> z, std::span<const double> C, double eps
 Formulation nu_svr(std::span<const double> z, std::span<const double> C, double sum);
 Formulation one_class(std::span<const double> C, double sum);
 Formulation quantile_svr(std::span<const double> z, std::span<const double> C, double quantile);
+
+// Throw InvalidArgument, with the name of the argument, where training could not do with it. C is by
+// row.
+void check_training(const MatrixView& X, std::span<const double> C, const KernelParams& kernel,
+                    const TrainingOptions& options);
+void check_nu(double nu);
 
 dual::DualProblem dual_of(const Formulation& formulation);
 

@@ -4,6 +4,7 @@
 #include "maxmargin/base/parallel.hpp"
 #include "maxmargin/kernel/kernel_function.hpp"
 #include "maxmargin/svm/distinct_rows.hpp"
+#include "maxmargin/svm/formulation.hpp"
 #include "maxmargin/svm/nu_svc.hpp"
 #include "maxmargin/svm/training_samples.hpp"
 
@@ -306,6 +307,12 @@ class OneVsOne {
 KernelFit train_one_vs_one(const MatrixView& X, std::span<const index_t> y, index_t n_classes,
                            std::span<const double> C, const KernelParams& kernel,
                            const SvcOptions& options, Control& control) {
+  check_training(X, C, kernel, options);
+  require(std::ssize(y) == n_rows(X), "y must have an element for every row of X");
+  require(n_classes >= 2, "n_classes must be at least 2");
+  require(std::ranges::all_of(y, [&](index_t c) { return c >= 0 && c < n_classes; }),
+          "y must hold numbers from 0 to n_classes - 1");
+  if (options.nu) check_nu(*options.nu);
   return OneVsOne(X, y, n_classes, C, kernel, options, control).run();
 }
 

@@ -2,11 +2,13 @@
 
 #include "maxmargin/base/error.hpp"
 #include "maxmargin/base/parallel.hpp"
+#include "maxmargin/base/sums.hpp"
 #include "maxmargin/svm/distinct_rows.hpp"
 #include "maxmargin/svm/dual_fit.hpp"
 
 #include <algorithm>
 #include <numeric>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -95,6 +97,13 @@ class SingleSegment {
   KernelOptions kernel_;
 };
 
+void check_regression(const MatrixView& X, std::span<const double> z, std::span<const double> C,
+                      const KernelParams& kernel, const TrainingOptions& options) {
+  check_training(X, C, kernel, options);
+  require(std::ssize(z) == n_rows(X), "z must have an element for every row of X");
+  require(all_finite(z), "z must hold finite numbers");
+}
+
 double sum_of(std::span<const double> C) {
   return std::accumulate(C.begin(), C.end(), 0.0);
 }
@@ -104,6 +113,8 @@ double sum_of(std::span<const double> C) {
 KernelFit train_svr(const MatrixView& X, std::span<const double> z, std::span<const double> C,
                     double epsilon, const KernelParams& kernel, const TrainingOptions& options,
                     Control& control) {
+  check_regression(X, z, C, kernel, options);
+  require(epsilon >= 0.0, "epsilon must be a number >= 0, got " + std::to_string(epsilon));
   const SingleSegment set(X, z, C, kernel, true, options, control);
   return set.fit(SvmType::epsilon_svr, {svr(set.by_column(z), set.bounds(), epsilon)},
                  options.solver);
@@ -113,6 +124,10 @@ KernelFit train_quantile_svr(const MatrixView& X, std::span<const double> z,
                              std::span<const double> C, std::span<const double> quantiles,
                              const KernelParams& kernel, const TrainingOptions& options,
                              Control& control) {
+  check_regression(X, z, C, kernel, options);
+  require(!quantiles.empty() &&
+              std::ranges::all_of(quantiles, [](double q) { return q > 0.0 && q < 1.0; }),
+          "quantiles must be above 0 and below 1");
   const SingleSegment set(X, z, C, kernel, true, options, control);
   std::vector<Formulation> formulations;
   for (const double quantile : quantiles)
@@ -123,6 +138,8 @@ KernelFit train_quantile_svr(const MatrixView& X, std::span<const double> z,
 KernelFit train_nu_svr(const MatrixView& X, std::span<const double> z, std::span<const double> C,
                        double nu, const KernelParams& kernel, const TrainingOptions& options,
                        Control& control) {
+  check_regression(X, z, C, kernel, options);
+  check_nu(nu);
   const SingleSegment set(X, z, C, kernel, true, options, control);
   return set.fit(SvmType::nu_svr, {nu_svr(set.by_column(z), set.bounds(), nu * sum_of(C))},
                  options.solver);
@@ -131,6 +148,8 @@ KernelFit train_nu_svr(const MatrixView& X, std::span<const double> z, std::span
 KernelFit train_one_class(const MatrixView& X, std::span<const double> C, double nu,
                           const KernelParams& kernel, const TrainingOptions& options,
                           Control& control) {
+  check_training(X, C, kernel, options);
+  check_nu(nu);
   const SingleSegment set(X, {}, C, kernel, false, options, control);
   const double sum = nu * sum_of(C);
   dual::SolverOptions solver = options.solver;

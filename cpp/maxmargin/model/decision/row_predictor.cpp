@@ -1,6 +1,7 @@
 #include "maxmargin/model/decision/row_predictor.hpp"
 
 #include "maxmargin/base/error.hpp"
+#include "maxmargin/kernel/kernel_function.hpp"
 #include "maxmargin/model/decision/decision.hpp"
 #include "maxmargin/model/decision/given_values.hpp"
 #include "maxmargin/model/decision/pair_values.hpp"
@@ -78,6 +79,7 @@ class RowPredictor::Impl {
     const auto* linear = std::get_if<LinearModel>(&machines_);
     return linear != nullptr ? linear->parts().n_functions() : parts_.n_machines();
   }
+  const KernelParams& kernel() const { return parts_.kernel; } // any, of a linear machine
   std::size_t n_classes() const { return static_cast<std::size_t>(parts_.n_classes()); }
 
   void evaluate(const MatrixView& X, double* out, RowWorkspace& work) const {
@@ -149,6 +151,7 @@ double RowPredictor::predict(const MatrixView& X, Memory& memory, double* values
     throw InvalidArgument("the row must have " + std::to_string(n_features()) + " features, got " +
                           std::to_string(n_cols(X)));
   std::visit([](const auto& view) { check_row(view); }, X);
+  check_signs(X, impl_->kernel());
   Memory::Parts& own = *memory.parts_;
   double* const out = values != nullptr ? values : own.values.data();
   impl_->evaluate(X, out, own.work);
