@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <numeric>
+#include <utility>
 
 namespace maxmargin::c {
 namespace {
@@ -20,7 +22,7 @@ class Reader {
   double real(const char* name) const { return number_of(options_, name); }
   index_t integer(const char* name) const { return static_cast<index_t>(real(name)); }
   bool flag(const char* name) const { return real(name) != 0.0; }
-  int threads() const { return static_cast<int>(real("n_jobs")); }
+  int threads() const { return threads_of(&options_); }
   std::uint64_t seed() const { return static_cast<std::uint64_t>(real("random_state")); }
   std::size_t choice(const char* name) const { return choice_of(options_, name); }
 
@@ -81,23 +83,35 @@ std::vector<double> weights_by_class(const mm_options& options, std::size_t n_cl
   return options.class_weight;
 }
 
+// What ended a training, as the log names it.
+constexpr std::string_view kNoChange = "n_iter_no_change";
+
+std::string_view end_of(optim::StopReason reason) {
+  if (reason == optim::StopReason::stalled) return "rounding";
+  if (reason == optim::StopReason::imprecise) return "inexact kernel values";
+  if (reason == optim::StopReason::unbounded) return "an objective without a least value";
+  return optim::kStopReasonNames[static_cast<std::size_t>(reason)];
+}
+
 mm_model::Proof proof_of(const Certificate& certificate) {
-  return {{"primal_objective", certificate.primal_objective},
-          {"dual_objective", -certificate.dual_objective},
-          {"duality_gap", certificate.primal_objective + certificate.dual_objective},
-          {"kkt_violation", certificate.kkt_violation},
-          {"n_iter", static_cast<double>(certificate.n_iter)},
-          {"seconds", certificate.seconds},
-          {"converged", certificate.stop_reason == optim::StopReason::converged ? 1.0 : 0.0}};
+  return {{{"primal_objective", certificate.primal_objective},
+           {"dual_objective", -certificate.dual_objective},
+           {"duality_gap", certificate.primal_objective + certificate.dual_objective},
+           {"kkt_violation", certificate.kkt_violation},
+           {"n_iter", static_cast<double>(certificate.n_iter)},
+           {"seconds", certificate.seconds},
+           {"converged", certificate.stop_reason == optim::StopReason::converged ? 1.0 : 0.0}},
+          end_of(certificate.stop_reason)};
 }
 
 mm_model::Proof proof_of(const linear::LinearOutcome& outcome) {
-  return {{"primal_objective", outcome.primal_objective},
-          {"dual_objective", -outcome.dual_objective},
-          {"duality_gap", outcome.duality_gap()},
-          {"n_iter", static_cast<double>(outcome.n_iter)},
-          {"seconds", outcome.seconds},
-          {"converged", outcome.stop_reason == optim::StopReason::converged ? 1.0 : 0.0}};
+  return {{{"primal_objective", outcome.primal_objective},
+           {"dual_objective", -outcome.dual_objective},
+           {"duality_gap", outcome.duality_gap()},
+           {"n_iter", static_cast<double>(outcome.n_iter)},
+           {"seconds", outcome.seconds},
+           {"converged", outcome.stop_reason == optim::StopReason::converged ? 1.0 : 0.0}},
+          end_of(outcome.stop_reason)};
 }
 
 // The proofs of several functions, or one of all together for each of them.
@@ -251,58 +265,107 @@ mm_model online_machine(const mm_options& set, const Reader& options, const Matr
     const bool is_done =
         is_perceptron ? record.is_separated
                       : record.is_stalled || (record.is_separated && settings.penalty.is_none());
-    proofs.push_back({{"n_iter", static_cast<double>(record.mistakes_per_pass.size())},
-                      {"converged", is_done ? 1.0 : 0.0}});
+    proofs.push_back({{{"n_iter", static_cast<double>(record.mistakes_per_pass.size())},
+                       {"converged", is_done ? 1.0 : 0.0}},
+                      record.is_stalled ? kNoChange
+                      : is_done         ? end_of(optim::StopReason::converged)
+                                        : end_of(optim::StopReason::max_iter)});
   }
   if (!is_perceptron) {
     const std::vector<double> objective = online::online_objectives(
         data, settings, model.parts().coef, model.parts().intercept, control);
-    for (std::size_t p = 0; p < proofs.size(); ++p) proofs[p]["primal_objective"] = objective[p];
+    for (std::size_t p = 0; p < proofs.size(); ++p)
+      proofs[p].numbers["primal_objective"] = objective[p];
   }
   return {std::move(model), std::move(classes.labels), std::move(proofs)};
 }
 
-void report(const mm_options& set, const mm_model& model, double seconds) {
-  if (set.log == nullptr) return;
+std::string rounded(double number) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", number);
+  return text;
+}
+
+// Whether a limit ended the training before it was done.
+bool is_limited(const mm_model::Proof& proof) {
+  return proof.numbers.at("converged") == 0.0 && proof.ended_by != kNoChange;
+}
+
+// Of the functions that options ended for want of progress, which is their own way to end.
+void report_no_change(const mm_options& set, const std::vector<mm_model::Proof>& proofs) {
+  std::vector<index_t> passes;
+  for (const mm_model::Proof& proof : proofs)
+    if (proof.ended_by == kNoChange)
+      passes.push_back(static_cast<index_t>(proof.numbers.at("n_iter")));
+  if (passes.empty()) return;
+  const auto [fewest, most] = std::ranges::minmax(passes);
+  log(set, MM_LOG_INFO,
+      std::to_string(passes.size()) + " of " + std::to_string(proofs.size()) +
+          " functions stopped by " + std::string(kNoChange) + " after " + std::to_string(fewest) +
+          (fewest < most ? " to " + std::to_string(most) : "") + " passes");
+}
+
+// Of the functions that a limit ended.
+void report_limits(const mm_options& set, const std::vector<mm_model::Proof>& proofs) {
+  std::map<std::string_view, index_t> ends;
   index_t n_left = 0, worst = 0;
   double violation = -1.0;
   const char* const measure =
-      model.proofs.front().contains("kkt_violation") ? "kkt_violation" : "duality_gap";
-  for (index_t k = 0; k < std::ssize(model.proofs); ++k) {
-    const mm_model::Proof& proof = model.proofs[static_cast<std::size_t>(k)];
-    if (proof.at("converged") != 0.0) continue;
+      proofs.front().numbers.contains("kkt_violation") ? "kkt_violation" : "duality_gap";
+  for (index_t k = 0; k < std::ssize(proofs); ++k) {
+    const mm_model::Proof& proof = proofs[static_cast<std::size_t>(k)];
+    if (!is_limited(proof)) continue;
     ++n_left;
-    const auto found = proof.find(measure);
-    if (found != proof.end() && found->second > violation) violation = found->second, worst = k;
+    ++ends[proof.ended_by];
+    const auto found = proof.numbers.find(measure);
+    if (found != proof.numbers.end() && found->second > violation)
+      violation = found->second, worst = k;
   }
-  log(set, MM_LOG_INFO,
-      std::to_string(model.proofs.size() - static_cast<std::size_t>(n_left)) + " of " +
-          std::to_string(model.proofs.size()) + " functions converged, in " + text_of(seconds) +
-          " seconds");
   if (n_left == 0) return;
-  std::string text = std::to_string(n_left) + " of " + std::to_string(model.proofs.size()) +
-                     " functions did not converge, within max_iter, time_limit and rounding";
+  std::string text = std::to_string(n_left) + " of " + std::to_string(proofs.size()) +
+                     " functions did not converge: ended by ";
+  for (bool is_first = true; const auto& [end, n] : ends) {
+    if (!std::exchange(is_first, false)) text += ", ";
+    text += std::string(end) + (ends.size() > 1 ? " (" + std::to_string(n) + ")" : "");
+  }
   if (violation >= 0.0)
     text += "; of function " + std::to_string(worst) + " the " + measure + " is " +
-            text_of(violation) + ", tol " + text_of(number_of(set, "tol"));
+            rounded(violation) + ", tol " + rounded(number_of(set, "tol"));
   log(set, MM_LOG_WARNING, text);
+}
+
+void report(const mm_options& set, const mm_model& model, double seconds) {
+  if (set.log == nullptr) return;
+  const auto n_converged = std::ranges::count_if(model.proofs, [](const mm_model::Proof& proof) {
+    return proof.numbers.at("converged") != 0.0;
+  });
+  log(set, MM_LOG_INFO,
+      std::to_string(n_converged) + " of " + std::to_string(model.proofs.size()) +
+          " functions converged, in " + rounded(seconds) + " seconds");
+  report_no_change(set, model.proofs);
+  report_limits(set, model.proofs);
 }
 
 } // namespace
 
+void report_failure(const mm_options& set, const std::exception& error, double seconds) {
+  const std::string after = " after " + rounded(seconds) + " seconds";
+  if (dynamic_cast<const Cancelled*>(&error) != nullptr)
+    log(set, MM_LOG_INFO, "cancelled" + after);
+  else
+    log(set, MM_LOG_WARNING, "failed" + after + ": " + error.what());
+}
+
 mm_model fit(const mm_options& set, const MatrixView& X, std::span<const double> y,
-             std::span<const double> weight) {
+             std::span<const double> weight, Control& control) {
   const Reader options(set);
   std::vector<double> weights(weight.begin(), weight.end());
   if (weights.empty()) weights.assign(static_cast<std::size_t>(n_rows(X)), 1.0);
   require(n_rows(X) > 0, "X must have at least one row");
-  require(std::ranges::all_of(y, [](double v) { return std::isfinite(v); }),
-          "y must hold finite numbers");
-  require(std::ranges::all_of(weights, [](double w) { return w >= 0.0 && std::isfinite(w); }),
-          "weight must hold finite numbers of at least 0");
+  check_numbers("y", y, Sign::any, "row");
+  check_numbers("weight", weights, Sign::not_negative, "row");
   require(std::ranges::any_of(weights, [](double w) { return w > 0.0; }),
           "weight must be positive for a row");
-  Control control = control_of(&set);
   log(set, MM_LOG_INFO,
       std::to_string(n_rows(X)) + " rows x " + std::to_string(n_cols(X)) + " features, " +
           settings_of(set));

@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -29,8 +30,11 @@ struct mm_options {
 };
 
 struct mm_model {
-  // What is proved of one function, by name.
-  using Proof = std::map<std::string, double, std::less<>>;
+  // What is proved of one function, by name, and what ended its training.
+  struct Proof {
+    std::map<std::string, double, std::less<>> numbers;
+    std::string_view ended_by;
+  };
 
   std::variant<maxmargin::KernelModel, maxmargin::LinearModel> model;
   std::vector<double> labels; // of classes
@@ -70,22 +74,37 @@ template <class T> T& not_null(T* pointer, const char* name) {
   return *pointer;
 }
 
+inline std::string quoted(std::string_view name) {
+  return std::string("'").append(name).append("'");
+}
+
+// Throws InvalidArgument, with the first that is not, unless all are finite, and at least 0 of a
+// weight; `place` says what each stands for, as "row".
+enum class Sign { any, not_negative };
+void check_numbers(std::string_view name, std::span<const double> numbers, Sign sign,
+                   std::string_view place);
+
 // The value of an option, its word, and the place of that among the choices.
 double number_of(const mm_options& options, std::string_view name);
 std::string_view word_of(const mm_options& options, std::string_view name);
 std::size_t choice_of(const mm_options& options, std::string_view name);
 std::string settings_of(const mm_options& options); // all of them, to be read
 Control control_of(const mm_options* options);      // of a call; NULL: without a hook
+// The threads of a call; NULL: all. Throws InvalidArgument where MAXMARGIN_NUM_THREADS is not a
+// number, however few threads the call would take.
+int threads_of(const mm_options* options);
 void log(const mm_options& options, mm_log_level level, const std::string& text);
 
-// Calls work(X, begin) with rows [begin, begin + n_rows(X)): all of them where they are read in place,
-// else copies of as many as a few MB hold.
+// Calls work(X, begin) with rows [begin, begin + n_rows(X)): all of them where they are read in
+// place, else copies of as many as a few MB hold.
 void for_blocks(const mm_samples& samples,
                 const std::function<void(const MatrixView& X, index_t begin)>& work);
 // All rows: in place, or the copy.
 MatrixView whole(const mm_samples& samples, SampleMatrix& copy);
 
 mm_model fit(const mm_options& options, const MatrixView& X, std::span<const double> y,
-             std::span<const double> weight);
+             std::span<const double> weight, Control& control);
+// Logs how a fit ended that gave no model.
+void report_failure(const mm_options& options, const std::exception& error, double seconds);
 
 } // namespace maxmargin::c

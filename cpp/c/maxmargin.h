@@ -4,6 +4,10 @@
  * mm_last_error() then says what was wrong. On failure nothing is stored through pointers to
  * results, and nothing must be freed. Handles may be used from any thread; those that a function
  * takes as const, from many threads at once. Only mm_options_set_* change a handle.
+ *
+ * n_jobs 0 is as many threads as the environment variable MAXMARGIN_NUM_THREADS says, else
+ * OMP_NUM_THREADS, else one for each processor that the process may use. Fits and predictions are
+ * refused while MAXMARGIN_NUM_THREADS is set to anything but an integer of at least 1.
  */
 #ifndef MAXMARGIN_H
 #define MAXMARGIN_H
@@ -40,16 +44,16 @@ MM_API const char* mm_version(void);
 
 /* ---- Samples: views of memory that the caller owns ---- */
 
-/* They are checked once, here: keep the memory as it is until mm_samples_free. A model does not need
- * those that it was trained on. */
+/* They are checked once, here: keep the memory as it is until mm_samples_free. A model does not
+ * need those that it was trained on. */
 
 typedef struct mm_samples mm_samples;
 
 typedef enum mm_type { MM_FLOAT32 = 0, MM_FLOAT64 = 1, MM_INT32 = 2, MM_INT64 = 3 } mm_type;
 
-/* Element (i, j) stands i * row_stride + j * column_stride elements behind the first. They are read in
- * place. With another column_stride than 1 that is by blocks of rows, and mm_fit has a copy while it
- * works. */
+/* Element (i, j) stands i * row_stride + j * column_stride elements behind the first. They are read
+ * in place. With another column_stride than 1 that is by blocks of rows, and mm_fit has a copy
+ * while it works. */
 MM_API mm_status mm_samples_dense(const void* values, mm_type type, int64_t n_rows,
                                   int64_t n_features, int64_t row_stride, int64_t column_stride,
                                   mm_samples** samples);
@@ -110,7 +114,7 @@ MM_API void mm_options_free(mm_options* options);
  *   time_limit         above 0 or infinity; infinity
  *                      seconds (kernel machines, linear machines)
  *   n_jobs             an integer of at least 0, at most 4096; 0
- *                      threads; 0: all (kernel machines, linear machines, perceptron, sgd, prediction)
+ *                      threads; 0: all (every estimator, prediction)
  *   fit_intercept      0 or 1; 1
  *                      0: no (linear machines, perceptron, sgd)
  *   intercept_scaling  above 0 or infinity; 1
@@ -162,8 +166,9 @@ MM_API mm_status mm_options_set_class_weight(mm_options* options, const double* 
 
 typedef struct mm_progress { /* of a prediction all but `seconds` are 0 */
   int64_t n_iter;
-  double violation; /* the KKT violation, or the relative duality gap of linear machines */
-  double dual_objective;
+  double violation;      /* the KKT violation, or the relative duality gap of linear machines; 0 of
+                            sgd and perceptron */
+  double dual_objective; /* maximised; an estimate; 0 of sgd and perceptron */
   double seconds;
 } mm_progress;
 
@@ -173,8 +178,10 @@ typedef int (*mm_progress_function)(const mm_progress* progress, void* user);
 MM_API mm_status mm_options_set_progress(mm_options* options, mm_progress_function function,
                                          void* user);
 
-/* Called by mm_fit in the thread that called it: with the settings before it begins, and with what
- * converged, or did not, when it ends. `text` is a line, valid during the call. */
+/* Called by mm_fit in the thread that called it: with the settings before it begins, and when it
+ * ends with what converged, what n_iter_no_change ended, that it was cancelled (MM_LOG_INFO), what
+ * another limit ended, or why it failed (MM_LOG_WARNING). `text` is a line, valid during the call.
+ * Predictions log nothing. */
 typedef enum mm_log_level { MM_LOG_INFO = 0, MM_LOG_WARNING = 1 } mm_log_level;
 typedef void (*mm_log_function)(mm_log_level level, const char* text, void* user);
 MM_API mm_status mm_options_set_log(mm_options* options, mm_log_function function, void* user);
@@ -184,14 +191,17 @@ MM_API mm_status mm_options_set_log(mm_options* options, mm_log_function functio
 typedef struct mm_model mm_model;
 
 /* `y` has a label, or target, for each row (NULL for "one_class"), `weight` a factor of C, or is
- * NULL: 1 each. A row of weight 0 is left out. */
+ * NULL: 1 each. A row of weight 0 is left out. The kernels chi_squared and histogram_intersection
+ * need features of at least 0. `options` must be of an estimator. */
 MM_API mm_status mm_fit(const mm_options* options, const mm_samples* X, const double* y,
                         const double* weight, mm_model** model);
 MM_API void mm_model_free(mm_model* model);
 
 /* LIBSVM's model files, of linear machines LIBLINEAR's, and the same in memory. They hold labels
  * that are integers. `n_features` is how many the samples will have: LIBSVM's files do not hold it.
- * 0 is the last one that a support vector has, or that the file of a linear machine names. */
+ * 0 is the last one that a support vector has, or that the file of a linear machine names. Models
+ * with a precomputed kernel load as well, though mm_fit makes none: their features are the training
+ * samples, and a row that they predict holds its kernel values with all of these, densely. */
 MM_API mm_status mm_model_save(const mm_model* model, const char* path);
 MM_API mm_status mm_model_load(const char* path, int64_t n_features, mm_model** model);
 MM_API mm_status mm_model_to_text(const mm_model* model, char** text, size_t* length);
@@ -199,7 +209,8 @@ MM_API mm_status mm_model_from_text(const char* text, size_t length, int64_t n_f
                                     mm_model** model);
 MM_API void mm_text_free(char* text);
 
-/* "features", "classes", "functions" (decision values of a sample), "support_vectors". */
+/* "features", "classes", "functions" (decision values of a sample), "probabilities" (of a sample;
+ * 0: mm_probabilities refuses the model), "support_vectors" (of a kernel machine). */
 MM_API mm_status mm_model_count(const mm_model* model, const char* name, int64_t* count);
 
 /* Arrays of the model, valid as long as it is: "labels", ascending, but those of a linear machine
@@ -210,22 +221,29 @@ MM_API mm_status mm_model_array(const mm_model* model, const char* name, const d
                                 size_t* length);
 
 /* What is proved of a fitted model, by function: "primal_objective", "dual_objective" (maximised),
- * "duality_gap", "kkt_violation" (of kernel machines), "n_iter", "seconds", "converged" (0 or 1). Of
- * sgd "primal_objective", "n_iter" and "converged", of the perceptron the last two. */
+ * "duality_gap", "kkt_violation" (of kernel machines), "n_iter", "seconds", "converged" (0 or 1).
+ * Of sgd "primal_objective", "n_iter" and "converged", of the perceptron the last two. */
 MM_API mm_status mm_model_certificate(const mm_model* model, int64_t function, const char* name,
                                       double* value);
 
 /* For each row: the label, the target, or 1 and -1 of a one-class machine. `options` of a
- * "prediction", or of an estimator, have the threads and the progress function; NULL: all threads. A
- * prediction that is cancelled may have stored rows in `out`. */
+ * "prediction", or of an estimator, have the threads and the progress function; NULL: all threads.
+ * A prediction that is cancelled may have stored rows in `out`. */
 MM_API mm_status mm_predict(const mm_model* model, const mm_samples* X, const mm_options* options,
                             double* out);
 
 /* For each row `functions` decision values. Of two classes there is one, positive for the second
- * label; of more, one for each class (linear machines), or for all pairs (0, 1), (0, 2) .. (1, 2) ..
- * of classes, positive for the first (kernel machines). */
+ * label; of more, one for each class (linear machines), or for all pairs (0, 1), (0, 2) .. (1, 2)
+ * .. of classes, positive for the first (kernel machines). */
 MM_API mm_status mm_decision_values(const mm_model* model, const mm_samples* X,
                                     const mm_options* options, double* out);
+
+/* For each row "probabilities" numbers: those of the classes, in the order of "labels", or of
+ * inside and outside of a one-class machine. Models from files of LIBSVM have them by probA and
+ * probB (svm-train -b 1), of one class by prob_density_marks; others, and all that mm_fit makes,
+ * are refused. */
+MM_API mm_status mm_probabilities(const mm_model* model, const mm_samples* X,
+                                  const mm_options* options, double* out);
 
 /* ---- One row at a time ---- */
 

@@ -7,7 +7,8 @@
 #include <string>
 #include <string_view>
 
-// Every option: who has it, what it may be and what it is unless it is set. A test compares maxmargin.h.
+// Every option: who has it, what it may be and what it is unless it is set. A test compares
+// maxmargin.h.
 namespace maxmargin::c {
 
 using Owners = unsigned; // a bit for each

@@ -1,5 +1,6 @@
 #include "c/handles.hpp"
 #include "c/option_table.hpp"
+#include "maxmargin/base/cpu_limits.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -29,6 +30,12 @@ std::string listed(const auto& names) {
   return text;
 }
 
+bool has(const auto& table, std::string_view owner, std::string_view name) {
+  return std::ranges::any_of(table, [&](const auto& option) {
+    return option.name == name && (option.of & bit_of(owner)) != 0;
+  });
+}
+
 // What the table says of an option of this owner.
 template <class Option>
 const Option& option_of(std::span<const Option> table, std::string_view owner,
@@ -39,8 +46,12 @@ const Option& option_of(std::span<const Option> table, std::string_view owner,
     if (option.name == name) return option;
     names.push_back(option.name);
   }
-  throw InvalidArgument("name: " + std::string(owner) + " has no '" + std::string(name) +
-                        "' of this type; it has " + listed(names));
+  if (has(kNumbers, owner, name))
+    throw InvalidArgument(quoted(name) + " is a number: mm_options_set_number");
+  if (has(kTexts, owner, name))
+    throw InvalidArgument(quoted(name) + " is a text: mm_options_set_text");
+  throw InvalidArgument("name: " + std::string(owner) + " has no " + quoted(name) +
+                        (names.empty() ? ", nor any text" : "; it has " + listed(names)));
 }
 
 // The value that was set, or that of the table.
@@ -63,8 +74,9 @@ void check(const NumberOption& option, double value) {
 
 std::string text_of(double number) {
   if (std::isinf(number)) return number > 0.0 ? "infinity" : "-infinity";
+  if (std::isnan(number)) return "nan"; // of either sign
   char text[32];
-  for (int digits = 6; digits <= 17; digits += 11) {
+  for (int digits = 6; digits <= 17; ++digits) {
     std::snprintf(text, sizeof text, "%.*g", digits, number);
     if (std::strtod(text, nullptr) == number) break;
   }
@@ -113,6 +125,22 @@ std::string settings_of(const mm_options& options) {
     add(option.name, std::isnan(value) ? "1 / n_features" : text_of(value));
   }
   return options.estimator + ": " + listed(settings);
+}
+
+int threads_of(const mm_options* options) {
+  cpu_limits();
+  return options == nullptr ? 0 : static_cast<int>(number_of(*options, "n_jobs"));
+}
+
+void check_numbers(std::string_view name, std::span<const double> numbers, Sign sign,
+                   std::string_view place) {
+  const bool may_be_any = sign == Sign::any;
+  const auto bad = std::ranges::find_if_not(
+      numbers, [&](double v) { return std::isfinite(v) && (may_be_any || v >= 0.0); });
+  if (bad == numbers.end()) return;
+  throw InvalidArgument(std::string(name) + " must hold finite numbers" +
+                        (may_be_any ? "" : " of at least 0") + ", got " + text_of(*bad) + " of " +
+                        std::string(place) + " " + std::to_string(bad - numbers.begin()));
 }
 
 Control control_of(const mm_options* options) {
@@ -178,8 +206,7 @@ mm_status mm_options_set_class_weight(mm_options* options, const double* weight,
             set.estimator + " has no class weights");
     if (n > 0) not_null(weight, "weight");
     const std::span<const double> given(weight, n);
-    require(std::ranges::all_of(given, [](double w) { return w >= 0.0 && std::isfinite(w); }),
-            "weight must hold finite numbers of at least 0");
+    check_numbers("weight", given, Sign::not_negative, "class");
     set.class_weight.assign(given.begin(), given.end());
   });
 }

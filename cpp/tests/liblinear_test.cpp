@@ -238,6 +238,7 @@ TEST_CASE("a model goes to a file and back") {
   std::remove(path);
   CHECK(load_model(path) == nullptr);
   CHECK(load_model(nullptr) == nullptr);
+  CHECK(load_model(".") == nullptr);
   CHECK(save_model(path, nullptr) == -1);
 }
 

@@ -341,6 +341,7 @@ TEST_CASE("bad input gives NULL, -1, 0 or NaN") {
   samples.nodes[4][0] = {-7, 1.0};
   CHECK(svm_train(&samples.problem, &param) == nullptr);
   CHECK(svm_load_model("there/is/no/such.model") == nullptr);
+  CHECK(svm_load_model(".") == nullptr);
   CHECK(svm_save_model("there/is/no/such.model", nullptr) == -1);
   CHECK(svm_predict(nullptr, samples.rows[0]) == 0.0);
   svm_free_and_destroy_model(nullptr);

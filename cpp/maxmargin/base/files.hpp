@@ -1,7 +1,8 @@
 #pragma once
 
+#include <cstdio>
 #include <fstream>
-#include <iterator>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -9,10 +10,16 @@ namespace maxmargin {
 
 // The bytes of a file. Nothing, and errno says why, where it cannot be read.
 inline std::optional<std::string> read_file(const char* path) {
-  std::ifstream file(path, std::ios::binary);
+  struct Close {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+  const std::unique_ptr<std::FILE, Close> file(std::fopen(path, "rb"));
   if (!file) return {};
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (file.bad()) return {};
+  std::string text;
+  char block[1 << 16];
+  while (const std::size_t size = std::fread(block, 1, sizeof block, file.get()))
+    text.append(block, size);
+  if (std::ferror(file.get()) != 0) return {}; // a folder is opened, but not read
   return text;
 }
 

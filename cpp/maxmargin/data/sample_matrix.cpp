@@ -4,6 +4,7 @@
 #include "maxmargin/base/sums.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace maxmargin {
 namespace {
@@ -48,18 +49,43 @@ CsrSamples<T, I> selected(const CsrView<T, I>& X, std::span<const index_t> rows)
   return samples;
 }
 
-template <Real T> void check_structure(const DenseView<T>&) {}
+std::string row_text(index_t row) {
+  return " in row " + std::to_string(row);
+}
 
-template <Real T, class I> void check_structure(const CsrView<T, I>& X) {
-  require(X.indptr[0] == 0 && std::is_sorted(X.indptr, X.indptr + X.rows + 1),
-          "indptr must ascend from 0");
+template <Real T> void check_structure(const DenseView<T>&, index_t) {}
+
+template <Real T, class I> void check_structure(const CsrView<T, I>& X, index_t first_row) {
+  require(X.indptr[0] == 0, "indptr must ascend from 0, got " + std::to_string(X.indptr[0]));
+  const I* const fall = std::is_sorted_until(X.indptr, X.indptr + X.rows + 1);
+  if (fall != X.indptr + X.rows + 1)
+    throw InvalidArgument("indptr must ascend from 0, got " + std::to_string(*fall) + " after " +
+                          std::to_string(fall[-1]) + row_text(first_row + (fall - X.indptr) - 1));
   for (index_t i = 0; i < X.rows; ++i) {
     const auto indices = X.row_indices(i);
-    require(indices.empty() || (indices.front() >= 0 && indices.back() < X.cols),
-            "column indices must be below the number of columns");
-    require(std::ranges::is_sorted(indices, std::ranges::less_equal()),
-            "column indices must ascend strictly in every row");
+    if (indices.empty()) continue;
+    const auto bad = std::ranges::adjacent_find(indices, std::ranges::greater_equal());
+    if (bad != indices.end())
+      throw InvalidArgument("column indices must ascend strictly in every row, got " +
+                            std::to_string(bad[1]) + " after " + std::to_string(bad[0]) +
+                            row_text(first_row + i));
+    if (indices.front() < 0 || indices.back() >= X.cols)
+      throw InvalidArgument("column indices must be at least 0 and below the " +
+                            std::to_string(X.cols) + " columns, got " +
+                            std::to_string(indices.front() < 0 ? indices.front() : indices.back()) +
+                            row_text(first_row + i));
   }
+}
+
+template <Real T> index_t column_of(const DenseView<T>&, index_t, index_t place) {
+  return place;
+}
+template <Real T, class I> index_t column_of(const CsrView<T, I>& X, index_t row, index_t place) {
+  return X.row_indices(row)[static_cast<std::size_t>(place)];
+}
+
+std::string text_of_not_finite(double value) {
+  return std::isnan(value) ? "nan" : value > 0.0 ? "infinity" : "-infinity";
 }
 
 } // namespace
@@ -75,11 +101,17 @@ SampleMatrix rows_of(const MatrixView& X, std::span<const index_t> rows) {
 void check_samples(const MatrixView& X, index_t first_row) {
   std::visit(
       [&](const auto& view) {
-        check_structure(view);
-        for (index_t i = 0; i < view.rows; ++i)
-          require(all_finite(view.row_values(i)), "a value of row " +
-                                                      std::to_string(first_row + i) +
-                                                      " of the samples is not finite");
+        check_structure(view, first_row);
+        for (index_t i = 0; i < view.rows; ++i) {
+          const auto values = view.row_values(i);
+          if (all_finite(values)) continue;
+          const auto bad =
+              std::ranges::find_if_not(values, [](auto v) { return std::isfinite(v); });
+          throw InvalidArgument(
+              "a value of row " + std::to_string(first_row + i) +
+              " of the samples is not finite: " + text_of_not_finite(static_cast<double>(*bad)) +
+              " in column " + std::to_string(column_of(view, i, bad - values.begin())));
+        }
       },
       X);
 }

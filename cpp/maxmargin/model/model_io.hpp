@@ -18,8 +18,8 @@ MAXMARGIN_API std::string_view name_of(SvmType type);
 MAXMARGIN_API SvmType type_named(std::string_view name);
 
 // Throws: InvalidArgument, with line number, on anything else. Nothing is allocated on the word of
-// a number in the text, and every text that was cut short is refused. The classes are put in the ascending order of their labels; the
-// order of votes is that of the file.
+// a number in the text, and every text that was cut short is refused. The classes are put in the
+// ascending order of their labels; the order of votes is that of the file.
 // n_features, which the format does not hold: -1 is the largest index of a support vector, and at
 // least 1. The support vectors are sparse if fewer than a tenth of their entries are not zero.
 MAXMARGIN_API KernelModel read_model(std::string_view text, IndexBase base = IndexBase::automatic,

@@ -42,7 +42,8 @@ using AnySvmlightData = std::variant<SvmlightData<std::int32_t>, SvmlightData<st
 
 // Throws: InvalidArgument, with line number and token, on anything that is not of the format, on
 // numbers that are not finite or beyond float64, on an index at or beyond n_features, and on a
-// sample without qid when they are wanted. Numbers too small for float64 are 0. Memory is bounded by a multiple of the size of the text.
+// sample without qid when they are wanted. Numbers too small for float64 are 0. Memory is bounded
+// by a multiple of the size of the text.
 MAXMARGIN_API AnySvmlightData read_svmlight(std::string_view text, const SvmlightOptions& options,
                                             Control& control);
 

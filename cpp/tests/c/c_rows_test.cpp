@@ -1,5 +1,5 @@
 // The C interface, one row at a time: the values of whole samples, without taking memory.
-#include "tests/c_handles.hpp"
+#include "tests/c/handles.hpp"
 #include "tests/clouds.hpp"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
 // The C interface: every estimator, and what it refuses.
-#include "tests/c_handles.hpp"
+#include "tests/c/handles.hpp"
 #include "tests/clouds.hpp"
 
 #include <doctest/doctest.h>
@@ -250,7 +250,8 @@ TEST_CASE("the C interface refuses what it cannot mean, and names it") {
   const double values[] = {1.0, 2.0, 3.0, kNaN};
   CHECK(contains(refused(mm_samples_dense(nullptr, MM_FLOAT64, 2, 2, 2, 1, &none)), "values"));
   CHECK(contains(refused(mm_samples_dense(values, MM_FLOAT64, 2, 2, 2, 1, nullptr)), "samples"));
-  CHECK(contains(refused(mm_samples_dense(values, MM_FLOAT64, 2, 2, 2, 1, &none)), "not finite"));
+  CHECK(contains(refused(mm_samples_dense(values, MM_FLOAT64, 2, 2, 2, 1, &none)),
+                 "row 1 of the samples is not finite: nan in column 1"));
   CHECK(contains(refused(mm_samples_dense(values, MM_FLOAT64, -1, 2, 2, 1, &none)), "n_rows"));
   CHECK(contains(refused(mm_samples_dense(values, MM_FLOAT64, 1, 0, 2, 1, &none)), "n_features"));
   CHECK(contains(refused(mm_samples_dense(values, MM_INT32, 1, 2, 2, 1, &none)), "type"));
@@ -265,9 +266,14 @@ TEST_CASE("the C interface refuses what it cannot mean, and names it") {
   const auto csr = [&](const std::int32_t* indices, const std::int32_t* ends) {
     return mm_samples_csr(values, MM_FLOAT64, indices, ends, MM_INT32, 1, 3, &none);
   };
-  CHECK(contains(refused(csr(unsorted, indptr)), "ascend"));
-  CHECK(contains(refused(csr(far, indptr)), "column indices"));
-  CHECK(contains(refused(csr(far, backward)), "indptr"));
+  const std::int32_t negative_index[] = {-4, 0}, late[] = {1, 2};
+  CHECK(contains(refused(csr(unsorted, indptr)),
+                 "ascend strictly in every row, got 0 after 1 in row 0"));
+  CHECK(contains(refused(csr(far, indptr)), "at least 0 and below the 3 columns, got 5 in row 0"));
+  CHECK(contains(refused(csr(negative_index, indptr)), "got -4 in row 0"));
+  CHECK(
+      contains(refused(csr(far, backward)), "indptr must ascend from 0, got -2 after 0 in row 0"));
+  CHECK(contains(refused(csr(far, late)), "indptr must ascend from 0, got 1"));
   CHECK(contains(refused(csr(nullptr, indptr)), "indices"));
   CHECK(none == nullptr);
 
@@ -283,14 +289,20 @@ TEST_CASE("the C interface refuses what it cannot mean, and names it") {
   const Clouds clouds(20, 2, 1.0);
   const auto X = samples_of(clouds.values, 20, 2);
   mm_model* model = nullptr;
-  const std::vector<double> one_class(20, 1.0), not_finite(20, kNaN), negative(20, -1.0);
+  const std::vector<double> one_class(20, 1.0);
+  std::vector<double> not_finite(20, 1.0), negative(20, 1.0);
+  not_finite[3] = -kNaN;
+  negative[7] = -1.5;
   const auto fit = [&](const double* y, const double* weight = nullptr) {
     return refused(mm_fit(options.get(), X.get(), y, weight, &model));
   };
   CHECK(contains(fit(nullptr), "y must not be NULL"));
   CHECK(contains(fit(one_class.data()), "two classes"));
-  CHECK(contains(fit(not_finite.data()), "finite"));
-  CHECK(contains(fit(clouds.y.data(), negative.data()), "weight"));
+  CHECK(contains(fit(not_finite.data()), "y must hold finite numbers, got nan of row 3"));
+  CHECK(contains(fit(clouds.y.data(), negative.data()),
+                 "weight must hold finite numbers of at least 0, got -1.5 of row 7"));
+  CHECK(contains(refused(mm_options_set_class_weight(options.get(), negative.data(), 20)),
+                 "got -1.5 of class 7"));
   for (const auto& [name, value] : {std::pair{"C", -1.0},
                                     {"gamma", 0.0},
                                     {"degree", 2.5},
@@ -300,6 +312,10 @@ TEST_CASE("the C interface refuses what it cannot mean, and names it") {
     CHECK(contains(refused(mm_options_set_number(options.get(), name, value)), name));
   }
   CHECK(contains(refused(mm_options_set_text(options.get(), "kernel", "gauss")), "rbf"));
+  CHECK(refused(mm_options_set_number(options.get(), "kernel", 1.0)) ==
+        "'kernel' is a text: mm_options_set_text");
+  CHECK(refused(mm_options_set_text(options.get(), "C", "1")) ==
+        "'C' is a number: mm_options_set_number");
   CHECK(model == nullptr);
 
   const auto good = fitted(*options_of("svc"), *X, clouds.y.data());
@@ -307,6 +323,12 @@ TEST_CASE("the C interface refuses what it cannot mean, and names it") {
   const auto wide = samples_of(clouds.values, 10, 4);
   CHECK(contains(refused(mm_predict(good.get(), wide.get(), nullptr, out)), "2 features, got 4"));
   CHECK(contains(refused(mm_predict(good.get(), X.get(), nullptr, nullptr)), "out"));
+  std::int64_t count = 0;
+  const double* array = nullptr;
+  std::size_t length = 0;
+  CHECK(contains(refused(mm_model_certificate(good.get(), 0, "gap", out)), "'gap'"));
+  CHECK(contains(refused(mm_model_count(good.get(), "rows", &count)), "'rows'"));
+  CHECK(contains(refused(mm_model_array(good.get(), "w", &array, &length)), "'w'"));
 }
 
 TEST_CASE("a progress function that returns 1 ends the training") {
