@@ -20,7 +20,8 @@ constexpr double kGapOfEps = 0.01;
 // and 121.05 by the gap above, in 1.3 times its time, and 121.93 by this one, in 0.85.
 constexpr double kJointGapOfEps = 0.1;
 constexpr double kLeastGap = 1e-10;
-// From such a share of entries on, samples are held with their zeros.
+// From such a share of entries on, samples are held with their zeros: with the hinge, 1100 x 520 full
+// at 0.6 take 125 ms so and 329 ms without; 3000 x 100 full at 0.3 take 12 and 13 ms, at 0.6 14 and 15.
 constexpr double kFullShare = 0.5;
 
 // The samples of a problem as the core reads them. Where every one ends with the bias, that is the

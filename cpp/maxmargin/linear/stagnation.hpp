@@ -63,6 +63,7 @@ class PassStagnation {
 
  private:
   static constexpr double kRounding = 1e-16;
+  // A guard: 12 and 200 take the same time on 800 x 1500 sparse samples, the hinge, a gap of 1e-8.
   static constexpr index_t kMostLost = 50;
   index_t n_lost_ = 0; // in a row, since gap_ was halved
   double gap_ = std::numeric_limits<double>::infinity();
@@ -83,6 +84,9 @@ class SlowPasses {
   }
 
  private:
+  // 1500 x 2000 and 3000 x 2000 sparse samples, the hinge and the squared hinge, take 9, 8 and 8, and
+  // 27, 26 and 31 ms with 2, 5 and 20 passes a test; 8, 8 and 13, and 25, 26 and 26 ms with 3, 10 and
+  // 40 at the most.
   static constexpr index_t kPassesPerTest = 5;
   static constexpr index_t kMostPasses = 10;
   index_t n_passes_ = 0; // since gap_ was met

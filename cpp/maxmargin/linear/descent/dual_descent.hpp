@@ -103,7 +103,7 @@ template <class Dual> class DualDescent {
       gap += other.gap;
     }
   };
-  static constexpr index_t kShares = 32;
+  static constexpr index_t kShares = 32; // of the sums, however many threads there are
   static constexpr bool kImproves = requires(Dual dual, Bounds bounds) { dual.improve(bounds); };
 
   optim::StopReason make_passes() {

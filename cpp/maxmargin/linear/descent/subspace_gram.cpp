@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kWorkOfElement = 8.0;  // multiplications that take as long
 constexpr double kElementsOfRow = 64.0; // at the least, where threads are of use
-constexpr index_t kShares = 32;         // of the sums, for threads
+constexpr index_t kShares = 32;         // of the sums, however many threads there are
 constexpr std::int32_t kAlone = -1;
 
 } // namespace

@@ -15,7 +15,9 @@ namespace {
 
 constexpr index_t kFewest = 64; // features, whose matrix takes 64^3 / 3 products to factor
 constexpr double kMostElements = 1 << 25; // of the copy of their columns, of 8 bytes
-constexpr double kShareOfTol = 0.5;       // the rest is for the features that are left out
+// The rest is for the features that are left out. 560 x 2000 and 300 x 1500 normal samples take 349,
+// 341, 347 and 344, and 148, 147, 138 and 140 ms with 0.125, 0.25, 0.5 and 0.9.
+constexpr double kShareOfTol = 0.5;
 
 class WorkingSet {
  public:

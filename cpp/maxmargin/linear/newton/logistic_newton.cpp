@@ -13,12 +13,15 @@
 namespace maxmargin::linear {
 namespace {
 
-constexpr double kSufficient = 1e-4; // of the decrease that the slope promises (Armijo's rule)
+// Of the decrease that the slope promises (Armijo's rule): a quarter and four times as much take the
+// same time on 3000 x 2000 sparse samples, C = 100.
+constexpr double kSufficient = 1e-4;
 constexpr int kMostHalvings = 30;
 constexpr double kRounding = 1e-15; // a fall below this share of the objective is none
-// Of the gradient, what conjugate gradients leave.
+// Of the gradient, what conjugate gradients leave: these samples take 10, 8 and 8 ms for C = 1 with
+// 0.025, 0.1 and 0.4, and 46, 32 and 19 ms for C = 100.
 constexpr double kMostLeft = 0.1;
-constexpr index_t kMostConjugateSteps = 1000;
+constexpr index_t kMostConjugateSteps = 1000; // a guard: 250 and 4000 take the same time
 
 double product(const std::vector<double>& a, const std::vector<double>& b) {
   return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
