@@ -48,11 +48,11 @@ template <Real T> class BlockSmo {
   BlockSmo(const DualProblem& problem, KernelMatrix<T>& kernel, const SolverOptions& options,
            Control& control, ExactSums* exact)
       : problem_(problem), kernel_(kernel), options_(options), control_(control), state_(problem),
-        shrinker_(state_, kernel),
-        working_set_(problem.size(), kernel.n_columns(), kernel.has_expensive_values()),
-        block_(problem, kernel, options.time_limit, control),
+        shrinker_(state_, kernel), block_(problem, kernel, options.time_limit, control),
         max_iter_(options.max_iter >= 0 ? options.max_iter : default_max_iter(problem.size())),
-        in_one_block_(state_.n <= kLargestOneBlock || block_.stored() != nullptr) {
+        in_one_block_(state_.n <= kLargestOneBlock || block_.stored() != nullptr),
+        working_set_(in_one_block_ ? 0 : problem.size(), kernel.n_columns(),
+                     kernel.has_expensive_values()) {
     if (exact != nullptr) refinement_.emplace(*exact);
   }
 
@@ -107,7 +107,7 @@ template <Real T> class BlockSmo {
     // Aiming lower than the tolerance, it may have been stopped when it was there.
     if (violation_of(ends) < options_.tol) solution.stop_reason = optim::StopReason::converged;
     for (const simd::Violation& v : ends) solution.intervals.push_back({v.up, v.low});
-    state_.export_to(solution);
+    static_cast<VariableArrays&>(solution) = std::move(state_);
     return solution;
   }
 
@@ -143,6 +143,8 @@ template <Real T> class BlockSmo {
   }
 
   void add_start() {
+    changed_.reserve(problem_.start.size());
+    delta_.reserve(problem_.start.size());
     for (index_t t = 0; t < static_cast<index_t>(problem_.start.size()); ++t)
       if (problem_.start[t] != 0.0) {
         changed_.push_back(t);
@@ -268,7 +270,6 @@ template <Real T> class BlockSmo {
   Control& control_;
   SolverState state_;
   Shrinker<T> shrinker_;
-  WorkingSet working_set_;
   std::optional<Refinement> refinement_;
   WorkingBlock<T> block_;
   std::vector<index_t> changed_;
@@ -277,6 +278,7 @@ template <Real T> class BlockSmo {
   double aim_ = options_.tol; // the violation at which to stop
   index_t max_iter_;
   bool in_one_block_;
+  WorkingSet working_set_;        // unless all are one block
   double objective_ = 0.0;        // but for the rounding of kernel values
   double total_step_ = 0.0;       // sum of |change| of all variables
   double seconds_of_steps_ = 0.0; // on the last block

@@ -4,7 +4,6 @@
 #include "maxmargin/base/types.hpp"
 #include "maxmargin/optim/stop_reason.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -61,47 +60,6 @@ inline bool is_past(double time_limit, const Control& control) {
 // LIBSVM's limit where the caller sets none.
 constexpr index_t default_max_iter(index_t n) {
   return n > 100000 ? 100 * n : 10000000;
-}
-
-// The ends of the optimality interval of a group; -infinity and infinity where no variable of it
-// may grow, or none may fall.
-struct Interval {
-  double up = 0.0;  // max -gradient over the variables that may grow
-  double low = 0.0; // min -gradient over those that may fall
-};
-
-struct Solution {
-  std::vector<double> beta;
-  std::vector<double> gradient;    // K beta + ridge beta + linear
-  std::vector<Interval> intervals; // by group
-  index_t n_iter = 0;              // pair steps
-  optim::StopReason stop_reason = optim::StopReason::converged;
-  bool is_inexact = false; // the gradient, except at the ends of the intervals
-  double drift = 0.0;      // of the gradient from that of beta, by rounding in float64
-
-  double kkt_violation() const {
-    double largest = 0.0;
-    for (const Interval& ends : intervals) largest = std::max(largest, ends.up - ends.low);
-    return largest;
-  }
-};
-
-// The multiplier of a group's sum: the gradient of its free variables, or without one the middle of
-// the interval, or the end of it where it has only one (LIBSVM's rule).
-inline double multiplier_of(const Solution& solution, const DualProblem& problem, std::size_t g) {
-  const Group group = problem.group(g);
-  double sum = 0.0;
-  index_t n_free = 0;
-  for (index_t i = group.begin; i < group.end; ++i)
-    if (solution.beta[i] > problem.lower[i] && solution.beta[i] < problem.upper[i]) {
-      sum += solution.gradient[i];
-      ++n_free;
-    }
-  if (n_free > 0) return sum / static_cast<double>(n_free);
-  const Interval& ends = solution.intervals[g];
-  if (std::isinf(ends.up) || std::isinf(ends.low))
-    return std::isinf(ends.up) ? (std::isinf(ends.low) ? 0.0 : -ends.low) : -ends.up;
-  return -(ends.up + ends.low) / 2.0;
 }
 
 } // namespace maxmargin::dual

@@ -17,25 +17,31 @@ constexpr index_t kPollInterval = 4096; // pair steps between two polls of the c
 
 void BlockVariables::resize(index_t size) {
   n = size;
-  groups.assign(1, {0, size});
+  groups = PerGroup<Group>({0, size});
   is_unbounded = false;
   total_step = 0.0;
   const index_t padded = round_up(size, kLane<float>);
-  for (auto* array : {&beta, &gradient, &lower, &upper}) {
-    array->resize_discard(padded);
-    std::fill(array->data() + n, array->data() + padded, 0.0);
-  }
-  for (auto* bits : {&may_grow, &may_fall}) bits->resize_discard(padded / 8);
+  resize_zeros(padded);
+  bits_.resize_discard(padded / 4);
+  may_grow = bits_.span().first(padded / 8);
+  may_fall = bits_.span().last(padded / 8);
 }
 
 void BlockVariables::note_bounds() {
-  std::fill_n(may_grow.data(), may_grow.size(), std::uint8_t{0});
-  std::fill_n(may_fall.data(), may_fall.size(), std::uint8_t{0});
-  for (index_t t = 0; t < n; ++t) note_bounds(t);
+  for (std::size_t byte = 0; byte < may_grow.size(); ++byte) {
+    unsigned grow = 0, fall = 0;
+    for (std::size_t bit = 0; bit < 8; ++bit) {
+      const std::size_t t = 8 * byte + bit;
+      grow |= static_cast<unsigned>(beta[t] < upper[t]) << bit;
+      fall |= static_cast<unsigned>(beta[t] > lower[t]) << bit;
+    }
+    may_grow[byte] = static_cast<std::uint8_t>(grow);
+    may_fall[byte] = static_cast<std::uint8_t>(fall);
+  }
 }
 
 void BlockVariables::note_bounds(index_t t) {
-  const auto note = [t](AlignedBuffer<std::uint8_t>& bits, bool may) {
+  const auto note = [t](std::span<std::uint8_t> bits, bool may) {
     const auto bit = static_cast<std::uint8_t>(1U << (t % 8));
     bits[t / 8] = static_cast<std::uint8_t>(may ? bits[t / 8] | bit : bits[t / 8] & ~bit);
   };

@@ -2,16 +2,13 @@
 
 #include "maxmargin/base/aligned_buffer.hpp"
 #include "maxmargin/base/control.hpp"
-#include "maxmargin/dual/dual_problem.hpp"
-#include "maxmargin/simd/kernel_table.hpp"
-
-#include <vector>
+#include "maxmargin/dual/solver_state.hpp"
 
 namespace maxmargin::dual {
 
 // The variables of a small dual problem. Arrays are padded to a cache line with variables that
 // cannot move.
-class BlockVariables {
+class BlockVariables : public VariableArrays {
  public:
   void resize(index_t n); // one group
 
@@ -21,12 +18,14 @@ class BlockVariables {
   simd::StepView step_view(const Group& group);
 
   index_t n = 0;
-  std::vector<Group> groups; // each begins on a line
+  PerGroup<Group> groups; // each begins on a line
   bool may_be_unbounded = false;
-  bool is_unbounded = false; // a direction of unbounded descent was found
-  double total_step = 0.0;   // sum of |step| over all steps and variables
-  AlignedBuffer<double> beta, gradient, lower, upper;
-  AlignedBuffer<std::uint8_t> may_grow, may_fall; // bit t % 8 of byte t / 8
+  bool is_unbounded = false;                  // a direction of unbounded descent was found
+  double total_step = 0.0;                    // sum of |step| over all steps and variables
+  std::span<std::uint8_t> may_grow, may_fall; // bit t % 8 of byte t / 8
+
+ private:
+  AlignedBuffer<std::uint8_t> bits_;
 };
 
 // A dual problem on few variables whose kernel matrix stands in memory.

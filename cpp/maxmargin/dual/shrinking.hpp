@@ -37,7 +37,7 @@ template <Real T> class Shrinker {
   std::vector<double> start_;    // beta as of the first shrink
   std::vector<index_t> numbers_; // of the active variables in full_, -1 for padding
   std::vector<index_t> kept_;
-  std::vector<Group> kept_groups_;
+  PerGroup<Group> kept_groups_;
   std::vector<unsigned char> shrink_counts_;
   index_t rounds_ = 0;
   index_t n_bounded_aside_ = 0;

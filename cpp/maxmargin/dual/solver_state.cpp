@@ -7,10 +7,9 @@
 
 namespace maxmargin::dual {
 
-SolverState::SolverState(index_t size)
-    : n(size), beta(AlignedBuffer<double>::zeros(size)),
-      gradient(AlignedBuffer<double>::zeros(size)), lower(AlignedBuffer<double>::zeros(size)),
-      upper(AlignedBuffer<double>::zeros(size)), groups{{0, size}} {}
+SolverState::SolverState(index_t size) : n(size), groups({0, size}) {
+  resize_zeros(size);
+}
 
 SolverState::SolverState(const DualProblem& problem)
     : SolverState(round_up(problem.size(), kLane<double>)) {
@@ -23,11 +22,6 @@ SolverState::SolverState(const DualProblem& problem)
   groups.clear();
   for (std::size_t g = 0; g < problem.n_groups(); ++g) groups.push_back(problem.group(g));
   groups.back().end = n;
-}
-
-void SolverState::export_to(Solution& solution) const {
-  solution.beta.assign(beta.data(), beta.data() + n);
-  solution.gradient.assign(gradient.data(), gradient.data() + n);
 }
 
 void SolverState::add_ridge(std::span<const index_t> moved, std::span<const double> delta) {

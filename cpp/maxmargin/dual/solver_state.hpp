@@ -1,7 +1,6 @@
 #pragma once
 
-#include "maxmargin/base/aligned_buffer.hpp"
-#include "maxmargin/dual/dual_problem.hpp"
+#include "maxmargin/dual/solution.hpp"
 #include "maxmargin/simd/kernel_table.hpp"
 
 #include <span>
@@ -10,7 +9,7 @@
 namespace maxmargin::dual {
 
 // The variables that the solver works on: all of them, or the active ones while shrunk.
-struct SolverState {
+struct SolverState : VariableArrays {
   SolverState() = default;
   explicit SolverState(index_t size); // all zero: no variable can move
   explicit SolverState(const DualProblem& problem);
@@ -23,20 +22,18 @@ struct SolverState {
     return {beta.data() + group.begin, gradient.data() + group.begin, lower.data() + group.begin,
             upper.data() + group.begin, group.end - group.begin};
   }
-  void export_to(Solution& solution) const;
 
   double ridge_times_beta(index_t t) const { return ridge.empty() ? 0.0 : ridge[t] * beta[t]; }
   // Adds the ridge's part of the gradient's change where these variables move.
   void add_ridge(std::span<const index_t> moved, std::span<const double> delta);
 
   index_t n = 0;
-  AlignedBuffer<double> beta, gradient, lower, upper;
   std::vector<double> ridge; // empty: none
-  std::vector<Group> groups; // each begins on a line
+  PerGroup<Group> groups;    // each begins on a line
 };
 
 // The ends of each group's optimality interval, and the variable at the upper one.
-using Ends = std::vector<simd::Violation>;
+using Ends = PerGroup<simd::Violation>;
 
 Ends ends_of(const SolverState& state);
 double violation_of(const Ends& ends);

@@ -56,7 +56,7 @@ template <Real T> class WorkingBlock {
   BlockProblem<T> block_;
   BlockNewton newton_;
   std::vector<index_t> slots_;
-  std::vector<Group> slot_groups_;
+  PerGroup<Group> slot_groups_;
   bool is_unbounded_ = false;
   double largest_value_ = 0.0;
 };

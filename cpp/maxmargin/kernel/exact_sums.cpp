@@ -138,13 +138,14 @@ double ExactSums::rounding_of_values(std::span<const index_t> rows, std::span<co
 }
 
 double ExactSums::value_scale(std::span<const double> coef) {
-  std::vector<index_t> rows, some;
-  for (std::size_t i = 0; i < coef.size(); ++i)
-    if (coef[i] != 0.0) rows.push_back(static_cast<index_t>(i));
-  for (const std::size_t place : probes(rows.size())) some.push_back(rows[place]);
-  if (some.empty()) return 0.0;
+  const auto has_coef = [](double c) { return c != 0.0; };
+  if (std::ranges::none_of(coef, has_coef)) return 0.0;
   const KernelType type = plan_.kernel.type;
   if (type == KernelType::rbf || type == KernelType::laplacian) return 1.0;
+  std::vector<index_t> rows, some;
+  for (std::size_t i = 0; i < coef.size(); ++i)
+    if (has_coef(coef[i])) rows.push_back(static_cast<index_t>(i));
+  for (const std::size_t place : probes(rows.size())) some.push_back(rows[place]);
   const auto packed = pack_samples<double>(plan_, {samples(some)}, 1, control_);
   const index_t all[] = {0};
   const auto kernel = packed(all, 1);

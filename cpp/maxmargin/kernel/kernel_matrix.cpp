@@ -30,8 +30,7 @@ template <Real T>
 KernelMatrix<T>::KernelMatrix(std::unique_ptr<KernelRows<T>> rows, std::size_t cache_bytes,
                               int threads, Control& control, Variables variables, const T* stored)
     : rows_(std::move(rows)), variables_(variables), stored_(stored), cache_bytes_(cache_bytes),
-      threads_(thread_count(threads)), control_(control), table_(simd::real_table<T>()),
-      scratch_(static_cast<std::size_t>(threads_)) {
+      threads_(thread_count(threads)), control_(control), table_(simd::real_table<T>()) {
   open_cache();
 }
 
@@ -155,8 +154,8 @@ void KernelMatrix<T>::add_duplicated(std::span<const index_t> rows, std::span<co
 template <Real T>
 void KernelMatrix<T>::add_single(std::span<const index_t> rows, std::span<const double> coef,
                                  double* out, std::span<const char> will_return) {
-  if (!stores_rows_ && stored() == nullptr && rows_->adds_directly())
-    return add_directly(n_columns(), rows, coef, out);
+  if (stored() != nullptr) return add_stored(rows, coef, out);
+  if (!stores_rows_ && rows_->adds_directly()) return add_directly(n_columns(), rows, coef, out);
   const RowSum sum{coef, out};
   add_in_pieces(rows, {&sum, 1}, will_return);
 }
@@ -172,6 +171,20 @@ void KernelMatrix<T>::add_rows_to_each(std::span<const index_t> rows, std::span<
     sums.push_back(
         {coef.subspan(p * rows.size(), rows.size()), out + static_cast<index_t>(p) * stride});
   add_in_pieces(rows, sums, {});
+}
+
+template <Real T>
+void KernelMatrix<T>::add_stored(std::span<const index_t> rows, std::span<const double> coef,
+                                 double* out) {
+  std::vector<const T*> in_memory;
+  in_memory.reserve(rows.size());
+  for (const index_t row : rows) in_memory.push_back(stored() + row * n_columns());
+  parallel_ranges(n_columns(), kGrain, threads_for(rows.size(), n_columns()),
+                  [&](index_t begin, index_t end, int) {
+                    control_.poll();
+                    table_.add_rows(in_memory.data(), coef.data(), std::ssize(in_memory), out,
+                                    begin, end);
+                  });
 }
 
 // No more at a time than the cache holds, so that none of a piece evicts another of it.
@@ -230,10 +243,7 @@ void KernelMatrix<T>::add_piece(index_t n_columns, std::span<const index_t> rows
   std::vector<index_t> missing; // the same as columns
   std::vector<T*> room;         // of these in the cache, or nullptr
   // All are looked up before any is inserted: a new one could evict one that is about to be used.
-  for (const index_t row : rows)
-    kept.push_back(cache_     ? cache_->find(row)
-                   : stored() ? stored() + row * kernel.size()
-                              : nullptr);
+  for (const index_t row : rows) kept.push_back(cache_ ? cache_->find(row) : nullptr);
   for (index_t r = 0; r < n; ++r)
     if (kept[r] == nullptr) {
       const bool enters = cache_ && (will_return.empty() || will_return[r]);
@@ -247,6 +257,7 @@ void KernelMatrix<T>::add_piece(index_t n_columns, std::span<const index_t> rows
 
   const index_t row_chunk = kernel.row_chunk();
   const index_t column_chunk = kernel.column_chunk();
+  scratch_.resize(static_cast<std::size_t>(threads_));
   const auto add = [&](index_t begin, index_t end, int thread) {
     std::vector<T>& scratch = scratch_[thread];
     if (n_fresh > 0) scratch.resize(static_cast<std::size_t>(row_chunk * column_chunk));

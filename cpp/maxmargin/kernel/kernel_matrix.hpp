@@ -97,6 +97,7 @@ template <Real T> class KernelMatrix {
   int threads_for(std::size_t n_rows, index_t n_columns) const;
   void add_directly(index_t n_columns, std::span<const index_t> rows, std::span<const double> coef,
                     double* out);
+  void add_stored(std::span<const index_t> rows, std::span<const double> coef, double* out);
   void add_in_pieces(std::span<const index_t> rows, std::span<const RowSum> sums,
                      std::span<const char> will_return);
   void add_piece(index_t n_columns, std::span<const index_t> rows, std::span<const RowSum> sums,

@@ -21,17 +21,9 @@ template <class T> struct BestLanes {
     position = select(better, at, position);
   }
   MAXMARGIN_INLINE index_t reduce(T& best) const {
-    index_t at = -1;
-    best = -__builtin_inf();
-    for (int lane = 0; lane < V::size; ++lane) {
-      const T v = value.raw[lane];
-      const index_t p = static_cast<index_t>(position.raw[lane]);
-      if (v > best || (v == best && p >= 0 && p < at)) {
-        best = v;
-        at = p;
-      }
-    }
-    return at;
+    best = greatest_lane(value);
+    const typename V::Mask is_best = value.raw == V::fill(best).raw;
+    return static_cast<index_t>(least_lane(select(is_best, position, V::fill(__builtin_inf()))));
   }
 };
 
@@ -39,13 +31,6 @@ template <class T> MAXMARGIN_INLINE Vec<T> lane_numbers() {
   Vec<T> v;
   for (int lane = 0; lane < Vec<T>::size; ++lane) v.raw[lane] = static_cast<T>(lane);
   return v;
-}
-
-MAXMARGIN_INLINE double least_lane(Vec<double> v) {
-  double least = v.raw[0];
-  for (int lane = 1; lane < Vec<double>::size; ++lane)
-    if (v.raw[lane] < least) least = v.raw[lane];
-  return least;
 }
 
 // Requires: the arrays are readable up to n rounded up to a line, with lower == upper == beta
@@ -98,41 +83,44 @@ MAXMARGIN_INLINE index_t first_with(const StepView& view, index_t begin, double 
     const V descent = V::zero() - V::load(view.gradient + t);
     const V::Mask found =
         select_bits(bits_at(view.may_grow, t), descent, nothing).raw == V::fill(up).raw;
-    if (!any(found)) continue;
-    for (int lane = 0; lane < V::size; ++lane)
-      if (found[lane] != 0) return t + lane;
+    if (any(found))
+      return t + static_cast<index_t>(
+                     least_lane(select(found, lane_numbers<double>(), V::fill(V::size))));
   }
 }
 
 // Keeping positions for every vector would take longer than the sums: chunks have them, and the
-// best one is looked through again.
+// best one is looked through again. What is left over has a position for every variable.
 template <class T>
 Violation update_pair(const StepView& view, const T* row_i, const T* row_j, double delta) {
   using V = Vec<double>;
   constexpr int chunk = 32;
   const V infinity = V::fill(__builtin_inf()), nothing = V::zero() - infinity;
   const V step = V::fill(delta);
+  double* const gradient = view.gradient; // apart from the view, which is not changed by writing it
+  const std::uint8_t *const may_grow = view.may_grow, *const may_fall = view.may_fall;
   BestLanes<double> best;
   V low = infinity;
   index_t t = 0;
-  const auto take = [&](auto n_vectors) {
+  const auto take = [&](auto n_vectors, V position) {
     V up = nothing;
     unroll<decltype(n_vectors)::value>([&](auto v) {
       const index_t at = t + v * V::size;
-      V g = V::load(view.gradient + at);
+      V g = V::load(gradient + at);
       g = fma(step, load_as<double>(row_i + at) - load_as<double>(row_j + at), g);
-      g.store(view.gradient + at);
+      g.store(gradient + at);
       const V descent = V::zero() - g;
-      up = max(up, select_bits(bits_at(view.may_grow, at), descent, nothing));
-      low = min(low, select_bits(bits_at(view.may_fall, at), descent, infinity));
+      up = max(up, select_bits(bits_at(may_grow, at), descent, nothing));
+      low = min(low, select_bits(bits_at(may_fall, at), descent, infinity));
     });
-    best.offer(up, V::fill(static_cast<double>(t)));
+    best.offer(up, V::fill(static_cast<double>(t)) + position);
   };
-  for (; t + chunk <= view.n; t += chunk) take(Constant<chunk / V::size>{});
-  for (; t < view.n; t += V::size) take(Constant<1>{});
+  for (; t + chunk <= view.n; t += chunk) take(Constant<chunk / V::size>{}, V::zero());
+  const index_t end_of_chunks = t;
+  for (; t < view.n; t += V::size) take(Constant<1>{}, lane_numbers<double>());
   Violation result{};
-  const index_t begin = best.reduce(result.up);
-  result.i = begin < 0 ? -1 : first_with(view, begin, result.up);
+  result.i = best.reduce(result.up);
+  if (result.i >= 0 && result.i < end_of_chunks) result.i = first_with(view, result.i, result.up);
   result.low = least_lane(low);
   return result;
 }

@@ -248,16 +248,26 @@ MAXMARGIN_INLINE V blend_lanes(V a, V b, Lanes<I...>) {
                                   (I / stride % 2 == 0 ? I + from_a : V::size + I + from_b)...)};
 }
 
-// The sum of the lanes, in pairs.
 template <int stride, class V, int... I> MAXMARGIN_INLINE V swap_lanes(V v, Lanes<I...>) {
   return {__builtin_shufflevector(v.raw, v.raw, (I ^ stride)...)};
 }
-template <int stride = 1, class V> MAXMARGIN_INLINE auto sum_of_lanes(V v) {
+// What `join` makes of two vectors, lane by lane, of all lanes of one: in pairs.
+template <int stride = 1, class V, class Join>
+MAXMARGIN_INLINE auto join_lanes(V v, const Join& join) {
   using All = typename MakeLanes<V::size>::type;
   if constexpr (stride < V::size)
-    return sum_of_lanes<2 * stride>(v + swap_lanes<stride>(v, All{}));
+    return join_lanes<2 * stride>(join(v, swap_lanes<stride>(v, All{})), join);
   else
     return v.raw[0];
+}
+template <class V> MAXMARGIN_INLINE auto sum_of_lanes(V v) {
+  return join_lanes(v, [](V a, V b) MAXMARGIN_INLINE_LAMBDA { return a + b; });
+}
+template <class V> MAXMARGIN_INLINE auto least_lane(V v) {
+  return join_lanes(v, [](V a, V b) MAXMARGIN_INLINE_LAMBDA { return min(a, b); });
+}
+template <class V> MAXMARGIN_INLINE auto greatest_lane(V v) {
+  return join_lanes(v, [](V a, V b) MAXMARGIN_INLINE_LAMBDA { return max(a, b); });
 }
 
 // Lane l of v[0] becomes the sum of the lanes of v[l]: the sums of as many vectors at once.

@@ -125,22 +125,16 @@ template <class T> struct Magnitudes {
   static constexpr int size = Vec<T>::size;
   Raw raw = {};
 
-  MAXMARGIN_INLINE void meet(Magnitudes other) { raw = other.raw > raw ? other.raw : raw; }
+  friend MAXMARGIN_INLINE Magnitudes max(Magnitudes a, Magnitudes b) {
+    return {a.raw > b.raw ? a.raw : b.raw};
+  }
   MAXMARGIN_INLINE void meet(Vec<T> v) {
     Magnitudes m;
     __builtin_memcpy(&m.raw, &v.raw, sizeof(Raw));
     m.raw &= ~((Raw{} + 1) << (8 * sizeof(T) - 1));
-    meet(m);
+    *this = max(*this, m);
   }
 };
-template <int stride = 1, class M> MAXMARGIN_INLINE auto greatest_lane(M m) {
-  if constexpr (stride < M::size) {
-    m.meet(swap_lanes<stride>(m, typename MakeLanes<M::size>::type{}));
-    return greatest_lane<2 * stride>(m);
-  } else {
-    return m.raw[0];
-  }
-}
 
 // Of all vectors of n numbers that load(k) gives from the k-th on; `rest` is what is left over.
 template <class T, class Load>
@@ -152,7 +146,7 @@ MAXMARGIN_INLINE T greatest_of(index_t n, const Load& load, Vec<T> rest) {
     unroll<4>([&](auto u) { greatest[u].meet(load(k + u * V::size)); });
   for (; k + V::size <= n; k += V::size) greatest[0].meet(load(k));
   greatest[1].meet(rest);
-  unroll<3>([&](auto u) { greatest[0].meet(greatest[u + 1]); });
+  unroll<3>([&](auto u) { greatest[0] = max(greatest[0], greatest[u + 1]); });
   const auto bits = greatest_lane(greatest[0]);
   T result;
   __builtin_memcpy(&result, &bits, sizeof(result));

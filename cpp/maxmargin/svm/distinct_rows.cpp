@@ -58,7 +58,8 @@ std::vector<DistinctRows::Part> DistinctRows::parts_of(index_t i, double beta, d
                      all_bounded});
   }
   if (has_ridge || all_bounded) return parts;
-  const std::vector<double> filled = greedy_start(bounds, std::abs(beta), std::copysign(1.0, beta));
+  std::vector<double> filled;
+  append_greedy_start(bounds, std::abs(beta), std::copysign(1.0, beta), filled);
   for (std::size_t k = 0; k < parts.size(); ++k) {
     parts[k].beta = filled[k];
     parts[k].is_bounded = std::abs(filled[k]) == bounds[k];

@@ -39,9 +39,9 @@ template <Real T> StoredPair<T>& of_type(KernelOptions::Memory& memory) {
 
 } // namespace
 
-DualFit::DualFit(const Formulation& formulation, dual::DualProblem problem,
+DualFit::DualFit(const Formulation& formulation, dual::DualProblem& problem,
                  const KernelSource& source, const dual::SolverOptions& options, Control& control)
-    : formulation_(formulation), problem_(std::move(problem)), options_(options), control_(control),
+    : formulation_(formulation), problem_(problem), options_(options), control_(control),
       exact_(source.samples.exact_sums(source.segments, source.options.threads)),
       begin_(control.seconds()), value_error_(source.options.float32_error),
       is_float32_(source.options.in_float32),
@@ -50,14 +50,13 @@ DualFit::DualFit(const Formulation& formulation, dual::DualProblem problem,
     try {
       solve_in<float>(source);
       is_float32_ = solution_.stop_reason != optim::StopReason::imprecise;
-      problem_.start = solution_.beta;
+      problem_.start.assign(solution_.beta.begin(), solution_.beta.end());
     } catch (const NumericError&) { // values beyond the range of float32
       is_float32_ = false;
     }
   }
   if (!is_float32_) solve_in<double>(source);
-  beta_ = solution_.beta;
-  beta_.resize(formulation_.C.size());
+  beta_.assign(solution_.beta.begin(), solution_.beta.begin() + formulation_.n_columns());
   if (formulation_.is_duplicated())
     for (std::size_t i = 0; i < beta_.size(); ++i) beta_[i] += solution_.beta[beta_.size() + i];
   if (!formulation_.is_duplicated()) return;
@@ -107,8 +106,8 @@ double DualFit::coefficient(index_t variable) const {
   return beta * formulation_.sign_of(variable) > 0.0 ? beta : 0.0;
 }
 
-std::vector<double> DualFit::multipliers() const {
-  std::vector<double> by_group;
+dual::PerGroup<double> DualFit::multipliers() const {
+  dual::PerGroup<double> by_group;
   for (std::size_t g = 0; g < solution_.intervals.size(); ++g)
     by_group.push_back(dual::multiplier_of(solution_, problem_, g));
   return by_group;
@@ -282,7 +281,8 @@ void DualFit::find_intervals() {
 
 Machine train(const Formulation& formulation, const KernelSource& source,
               const dual::SolverOptions& options, Control& control) {
-  DualFit fit(formulation, dual_of(formulation), source, options, control);
+  dual::DualProblem problem = dual_of(formulation);
+  DualFit fit(formulation, problem, source, options, control);
   require(fit.solution().stop_reason != optim::StopReason::unbounded,
           formulation.loss == Loss::hard_margin
               ? "C=inf, the hard margin, needs classes that can be separated by this kernel, which "
@@ -291,11 +291,12 @@ Machine train(const Formulation& formulation, const KernelSource& source,
                 "not: the objective has no least value");
   Offset offset;
   Machine machine;
-  machine.certificate = fit.certify([&] {
+  const auto evaluate = [&] {
     offset = fit.offset();
     return fit.objectives_at(offset, options.tol);
-  });
-  machine.beta = fit.beta();
+  };
+  machine.certificate = fit.certify(std::ref(evaluate)); // which takes no memory
+  machine.beta = fit.take_beta();
   machine.rho = offset.rho;
   if (formulation.has_free_width()) machine.equivalent = offset.width;
   return machine;

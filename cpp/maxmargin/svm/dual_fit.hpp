@@ -1,6 +1,7 @@
 #pragma once
 
 #include "maxmargin/base/control.hpp"
+#include "maxmargin/dual/solution.hpp"
 #include "maxmargin/kernel/kernel_matrix.hpp"
 #include "maxmargin/svm/formulation.hpp"
 #include "maxmargin/svm/machine.hpp"
@@ -8,6 +9,7 @@
 
 #include <functional>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace maxmargin {
@@ -41,13 +43,14 @@ struct Objectives {
 // solution.
 class DualFit {
  public:
-  // `problem` is dual_of(formulation), which must outlive this, with any start.
-  DualFit(const Formulation& formulation, dual::DualProblem problem, const KernelSource& source,
+  // `problem` is dual_of(formulation), with any start, and takes another where float32 is given up.
+  // Both must outlive this.
+  DualFit(const Formulation& formulation, dual::DualProblem& problem, const KernelSource& source,
           const dual::SolverOptions& options, Control& control);
 
   const dual::Solution& solution() const { return solution_; }
   // By column. Of the two variables of a sample, what they have in common is taken off.
-  const std::vector<double>& beta() const { return beta_; }
+  std::vector<double> take_beta() { return std::move(beta_); }
   Offset offset() const;
   Objectives objectives_at(const Offset& offset, double tolerance) const;
 
@@ -64,7 +67,7 @@ class DualFit {
   template <Real T> void count_work(const KernelMatrix<T>& matrix);
   void count_support();
   void count_rounding(const Objectives& objectives);
-  std::vector<double> multipliers() const;
+  dual::PerGroup<double> multipliers() const;
   double coefficient(index_t variable) const; // of the model
   double ridge_times_beta(index_t variable) const;
   double kernel_sum(index_t variable) const; // (K beta)_i
@@ -74,7 +77,7 @@ class DualFit {
   void find_intervals();
 
   const Formulation& formulation_;
-  dual::DualProblem problem_;
+  dual::DualProblem& problem_;
   const dual::SolverOptions& options_;
   Control& control_;
   ExactSums exact_;

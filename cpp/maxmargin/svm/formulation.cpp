@@ -58,9 +58,8 @@ Formulation c_svc(std::vector<double> y, std::vector<double> C, Loss loss) {
   return {.loss = loss, .C = std::move(C), .sign = std::move(y), .width = -1.0};
 }
 
-Formulation nu_svc(std::span<const double> y, std::span<const double> C, double sum,
-                   index_t second_group) {
-  return {.C = copy_of(C), .sign = copy_of(y), .sum = sum, .second_group = second_group};
+Formulation nu_svc(std::vector<double> y, std::vector<double> C, double sum, index_t second_group) {
+  return {.C = std::move(C), .sign = std::move(y), .sum = sum, .second_group = second_group};
 }
 
 Formulation svr(std::span<const double> z, std::span<const double> C, double epsilon) {
@@ -105,39 +104,38 @@ dual::DualProblem dual_of(const Formulation& f) {
   problem.may_be_unbounded = f.loss == Loss::hard_margin;
   const index_t n_variables = f.n_columns() * (f.is_duplicated() ? 2 : 1);
   for (auto* by_variable : {&problem.linear, &problem.lower, &problem.upper})
-    by_variable->reserve(static_cast<std::size_t>(n_variables));
+    by_variable->resize(static_cast<std::size_t>(n_variables));
   for (index_t v = 0; v < n_variables; ++v) {
     const index_t column = v < f.n_columns() ? v : v - f.n_columns();
     const double sign = f.quantile ? 0.0 : f.sign_of(v), target = f.target_of(column);
     const double C = f.C[column];
     const bool has_bound = f.loss == Loss::hinge || C == 0.0;
     const double bound = has_bound ? C : std::numeric_limits<double>::infinity();
-    problem.linear.push_back((f.has_free_width() ? 0.0 : sign * f.width) - target);
-    problem.lower.push_back(sign > 0 ? 0.0 : -f.share_of(-1.0) * bound);
-    problem.upper.push_back(sign < 0 ? 0.0 : f.share_of(1.0) * bound);
+    problem.linear[v] = (f.has_free_width() ? 0.0 : sign * f.width) - target;
+    problem.lower[v] = sign > 0 ? 0.0 : -f.share_of(-1.0) * bound;
+    problem.upper[v] = sign < 0 ? 0.0 : f.share_of(1.0) * bound;
     if (f.loss == Loss::squared_hinge) problem.ridge.push_back(C > 0.0 ? 0.5 / C : 0.0);
   }
   if (f.sum == 0.0) return problem;
+  problem.start.reserve(static_cast<std::size_t>(n_variables));
   for (std::size_t g = 0; g < problem.n_groups(); ++g) {
     const dual::Group group = problem.group(g);
     const auto bounds =
         std::span(f.C).subspan(group.begin % f.n_columns(), group.end - group.begin);
-    const std::vector<double> start = greedy_start(
-        bounds, f.sum / static_cast<double>(problem.n_groups()), f.sign_of(group.begin));
-    problem.start.insert(problem.start.end(), start.begin(), start.end());
+    append_greedy_start(bounds, f.sum / static_cast<double>(problem.n_groups()),
+                        f.sign_of(group.begin), problem.start);
   }
   return problem;
 }
 
-std::vector<double> greedy_start(std::span<const double> C, double sum, double sign) {
-  std::vector<double> start;
+void append_greedy_start(std::span<const double> C, double sum, double sign,
+                         std::vector<double>& start) {
   const double dust = dual::kBoundTolerance * sum;
   for (const double bound : C) {
     const double beta = sum > 0.0 && sum >= bound - dust ? bound : sum;
     start.push_back(sign * beta);
     sum = sum - beta > dust ? sum - beta : 0.0;
   }
-  return start;
 }
 
 } // namespace maxmargin

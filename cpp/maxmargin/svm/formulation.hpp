@@ -88,8 +88,7 @@ struct Formulation {
 // With the hard margin, each C_i is infinity or 0.
 Formulation c_svc(std::vector<double> y, std::vector<double> C, Loss loss);
 // The columns of y = 1 come first; second_group is where the others begin.
-Formulation nu_svc(std::span<const double> y, std::span<const double> C, double sum,
-                   index_t second_group);
+Formulation nu_svc(std::vector<double> y, std::vector<double> C, double sum, index_t second_group);
 Formulation svr(std::span<const double> z, std::span<const double> C, double epsilon);
 Formulation nu_svr(std::span<const double> z, std::span<const double> C, double sum);
 Formulation one_class(std::span<const double> C, double sum);
@@ -103,9 +102,10 @@ void check_nu(double nu);
 
 dual::DualProblem dual_of(const Formulation& formulation);
 
-// Coefficients up to the bounds C that sum up to `sum`, the first ones at their bounds and the last
-// zero (LIBSVM's start), times `sign`. Where the sum exceeds that of the bounds, the bounds. A rest
-// within rounding counts as 0.
-std::vector<double> greedy_start(std::span<const double> C, double sum, double sign);
+// Appends coefficients up to the bounds C that sum up to `sum`, the first ones at their bounds and
+// the last zero (LIBSVM's start), times `sign`. Where the sum exceeds that of the bounds, the bounds.
+// A rest within rounding counts as 0.
+void append_greedy_start(std::span<const double> C, double sum, double sign,
+                         std::vector<double>& start);
 
 } // namespace maxmargin

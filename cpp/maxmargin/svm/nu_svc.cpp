@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <string>
+#include <utility>
 
 namespace maxmargin {
 namespace {
@@ -33,13 +35,12 @@ constexpr double kSameNu = 1e-12;
 
 } // namespace
 
-Machine train_nu_svc(const KernelSource& source, std::span<const double> y,
-                     std::span<const double> bounds, double nu, index_t second_group,
-                     const dual::SolverOptions& options, Control& control) {
+Machine train_nu_svc(const KernelSource& source, std::vector<double> y, std::vector<double> C,
+                     double nu, index_t second_group, const dual::SolverOptions& options,
+                     Control& control) {
   // beta and r grow with the bounds, and the model does not. A power of two rounds nothing.
-  const double unit = std::exp2(std::ilogb(*std::ranges::max_element(bounds)));
-  std::vector<double> C;
-  for (const double bound : bounds) C.push_back(bound / unit);
+  const double unit = std::exp2(std::ilogb(*std::ranges::max_element(C)));
+  for (double& bound : C) bound /= unit;
   const auto middle = C.begin() + second_group;
   const double first = std::accumulate(C.begin(), middle, 0.0);
   const double second = std::accumulate(middle, C.end(), 0.0);
@@ -49,7 +50,7 @@ Machine train_nu_svc(const KernelSource& source, std::span<const double> y,
   const auto require_margin = [&](bool condition) {
     if (!condition) throw_no_margin(largest_s / (first + second));
   };
-  const Formulation formulation = nu_svc(y, C, s, second_group);
+  const Formulation formulation = nu_svc(std::move(y), std::move(C), s, second_group);
   dual::DualProblem problem = dual_of(formulation);
   dual::SolverOptions solver = options;
   Machine machine;
@@ -61,7 +62,7 @@ Machine train_nu_svc(const KernelSource& source, std::span<const double> y,
     const bool is_last =
         round == kMostRounds || fit.solution().stop_reason != optim::StopReason::converged;
     double r = 0.0;
-    const Certificate certificate = fit.certify([&] {
+    const auto evaluate = [&] {
       const Offset offset = fit.offset();
       r = -offset.width;
       Objectives objectives = fit.objectives_at(offset, options.tol * std::max(0.0, r));
@@ -75,7 +76,8 @@ Machine train_nu_svc(const KernelSource& source, std::span<const double> y,
       }
       require_margin(is_largest || r > rounding);
       return objectives;
-    });
+    };
+    const Certificate certificate = fit.certify(std::ref(evaluate));
     machine.certificate.add(certificate);
     machine.certificate.kkt_violation /= r;
     const double scale = r != 0.0 ? 1.0 / (r * r) : 1.0; // r = 0 has a further round
@@ -92,13 +94,14 @@ Machine train_nu_svc(const KernelSource& source, std::span<const double> y,
         machine.certificate.stop_reason = optim::StopReason::converged;
       else if (!is_stopped)
         machine.certificate.stop_reason = optim::StopReason::stalled;
-      machine.beta = fit.beta();
+      machine.beta = fit.take_beta();
       for (double& beta : machine.beta) beta /= r;
       machine.rho /= r;
       machine.equivalent = 1.0 / (r * unit);
       return machine;
     }
-    problem.start = fit.solution().beta;
+    const std::span<const double> beta = fit.solution().beta;
+    problem.start.assign(beta.begin(), beta.end());
     solver.tol = r > 0.0 ? kAim * options.tol * r : kMuchLess * solver.tol;
     solver.max_iter = std::max(kFewSteps, kFurtherSteps * machine.certificate.n_iter);
     if (options.max_iter >= 0)

@@ -17,11 +17,11 @@ namespace maxmargin {
 // solution, with f = -+r, the side of the heavier class. It is r = 1 that is returned, f the
 // constant of the heavier class (0 where they weigh the same): a C-SVC whatever its C.
 //
-// y and the bounds C have an element for each column; the columns of y = 1 come first, and
+// y and C have an element for each column; the columns of y = 1 come first, and
 // second_group is where the others begin. Throws InvalidArgument where r = 0 at another nu, within
 // rounding.
-Machine train_nu_svc(const KernelSource& source, std::span<const double> y,
-                     std::span<const double> bounds, double nu, index_t second_group,
-                     const dual::SolverOptions& options, Control& control);
+Machine train_nu_svc(const KernelSource& source, std::vector<double> y, std::vector<double> C,
+                     double nu, index_t second_group, const dual::SolverOptions& options,
+                     Control& control);
 
 } // namespace maxmargin

@@ -181,7 +181,6 @@ class OneVsOne {
       C.resize(y.size(), 0.0);
     }
     const index_t segments[] = {pair.first, pair.second};
-    control_.poll();
     KernelOptions kernel = kernel_;
     kernel.cache_bytes = cache_bytes;
     kernel.threads = threads;
@@ -196,8 +195,8 @@ class OneVsOne {
     if (!options_.nu)
       return maxmargin::train(c_svc(std::move(y), std::move(C), loss_), source, options_.solver,
                               control_);
-    return train_nu_svc(source, y, C, *options_.nu, samples_.n_columns(pair.first), options_.solver,
-                        control_);
+    return train_nu_svc(source, std::move(y), std::move(C), *options_.nu,
+                        samples_.n_columns(pair.first), options_.solver, control_);
   }
 
   void keep(const ClassPair& pair, const Machine& machine) {

@@ -16,6 +16,11 @@ namespace {
 constexpr index_t kProbes = 64;
 constexpr double kNegligible = 1e-12; // of sum |beta|, in decision values
 
+// Of whole lines: a call of memmove takes as long as several.
+template <Real T> void copy_lines(const T* from, index_t n, T* to) {
+  for (index_t c = 0; c < n; c += kLane<T>) std::copy_n(from + c, kLane<T>, to + c);
+}
+
 } // namespace
 
 TrainingSamples::TrainingSamples(const MatrixView& X, std::vector<std::vector<index_t>> segments,
@@ -98,7 +103,7 @@ std::unique_ptr<KernelRows<T>> TrainingSamples::stored_rows(std::span<const inde
     const T* block = diagonal_block<T>(s);
     const index_t stride = begin_[s + 1] - begin_[s];
     for (index_t r = 0; r < size; ++r)
-      std::copy_n(block + r * stride, size, values + (begin + r) * n + begin);
+      copy_lines(block + r * stride, size, values + (begin + r) * n + begin);
   };
   copy_diagonal(segments[0], 0, n_first);
   copy_diagonal(segments[1], n_first, n_second);
@@ -109,7 +114,7 @@ std::unique_ptr<KernelRows<T>> TrainingSamples::stored_rows(std::span<const inde
     const index_t last = std::ssize(segments_[segments[0]]) - 1; // padding is like it
     const T* const from = pair.strip.data() + begin_[segments[1]] - begin_[segments[0] + 1];
     for (index_t r = 0; r < n_first; ++r)
-      std::copy_n(from + std::min(r, last) * pair.strip_width, n_second, values + r * n + n_first);
+      copy_lines(from + std::min(r, last) * pair.strip_width, n_second, values + r * n + n_first);
     pair.view = DenseView<T>{values, n, n};
     kernel = std::make_unique<PrecomputedKernelRows<T>>(pair.view, identity_order(n));
   } else {

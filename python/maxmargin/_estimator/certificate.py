@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import Any, TypeVar
 
 import numpy as np
@@ -21,7 +20,7 @@ AnyCertificate = TypeVar("AnyCertificate", "Certificate", "LinearCertificate")
 # Of several machines, these are the greatest of theirs; other numbers are sums.
 _GREATEST = ("kkt_violation", "relative_gap")
 
-_BLOCK = 1 << 16  # machines whose numbers stand in memory as Python's together (4 MB)
+_MANY = 1 << 16  # machines, beyond which their numbers are kept in fewer bytes
 
 
 @dataclass(frozen=True)
@@ -194,7 +193,7 @@ class Certificates(Sequence[Certificate]):
 
     def narrowed(self) -> Certificates:
         """Return them with numbers in types that hold them; there may be millions of machines."""
-        if len(self) <= _BLOCK:  # of one machine, it would cost a tenth of a fit of 50 rows
+        if len(self) <= _MANY:  # of one machine, it would cost a tenth of a fit of 50 rows
             return self
         return Certificates({name: _narrowed(values) for name, values in self.fields.items()})
 
@@ -228,18 +227,16 @@ class Certificates(Sequence[Certificate]):
 
     __hash__ = None  # type: ignore[assignment]
 
-    def blocks_of(self, name: str) -> Iterator[list[Any]]:
-        """Yield the numbers of a field, of some machines at a time."""
-        fields = self.fields
-        for begin in range(0, len(self), _BLOCK):
-            some = slice(begin, begin + _BLOCK)
-            if name == "converged":
-                values = fields["stop_reason"][some] == _core.STOP_REASONS.index("converged")
-            elif name == "duality_gap":
-                values = fields["primal_objective"][some] + fields["dual_objective"][some]
-            else:
-                values = fields[name][some]
-            yield values.tolist()
+    def column(self, name: str) -> NDArray[Any]:
+        """Return an attribute of all certificates."""
+        values: NDArray[Any]
+        if name == "converged":
+            values = self.fields["stop_reason"] == _core.STOP_REASONS.index("converged")
+        elif name == "duality_gap":
+            values = self.fields["primal_objective"] + self.fields["dual_objective"]
+        else:
+            values = self.fields[name]
+        return values
 
 
 def _narrowed(values: NDArray[Any]) -> NDArray[Any]:
@@ -254,15 +251,21 @@ def _without_repetition(values: NDArray[Any]) -> NDArray[Any]:
     return values[:2] if (values[1:] == values[1:2]).all() else values
 
 
-def _of_all(machines: Sequence[Certificate | LinearCertificate], name: str) -> Iterator[Any]:
+def _column(machines: Sequence[Certificate | LinearCertificate], name: str) -> NDArray[Any]:
     if isinstance(machines, Certificates):
-        return chain.from_iterable(machines.blocks_of(name))
-    return (getattr(machine, name) for machine in machines)
+        return machines.column(name)
+    return np.array([getattr(machine, name) for machine in machines])
+
+
+def _total(machines: Sequence[Certificate | LinearCertificate], name: str) -> Any:
+    """Return the greatest or the sum, added one after the other, as a number of Python's."""
+    values = _column(machines, name)
+    return (values.max() if name in _GREATEST else np.cumsum(values)[-1]).item()
 
 
 def by_machine(certificate: Certificate, name: str) -> NDArray[Any]:
     """Return a field of all machines."""
-    return np.array([*_of_all(certificate.machines or (certificate,), name)])
+    return _column(certificate.machines or (certificate,), name)
 
 
 def together(machines: Sequence[AnyCertificate], seconds: float) -> AnyCertificate:
@@ -271,12 +274,11 @@ def together(machines: Sequence[AnyCertificate], seconds: float) -> AnyCertifica
     if len(machines) == 1:
         return first
     names = [field.name for field in dataclasses.fields(first) if field.type in ("int", "float")]
-    totals = {name: (max if name in _GREATEST else sum)(_of_all(machines, name)) for name in names}
-    failed = [place for place, fine in enumerate(_of_all(machines, "converged")) if not fine]
+    failed = np.flatnonzero(~_column(machines, "converged"))
     return type(first)(
-        **{**totals, "seconds": seconds},
-        converged=not failed,
-        stop_reason=machines[failed[0]].stop_reason if failed else "converged",
+        **{**{name: _total(machines, name) for name in names}, "seconds": seconds},
+        converged=len(failed) == 0,
+        stop_reason=machines[failed[0]].stop_reason if len(failed) > 0 else "converged",
         machines=machines.narrowed() if isinstance(machines, Certificates) else tuple(machines),
     )
 
