@@ -128,7 +128,7 @@ std::string settings_of(const mm_options& options) {
 }
 
 int threads_of(const mm_options* options) {
-  cpu_limits();
+  check_thread_variables();
   return options == nullptr ? 0 : static_cast<int>(number_of(*options, "n_jobs"));
 }
 

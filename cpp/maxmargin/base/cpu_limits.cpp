@@ -190,6 +190,10 @@ CpuLimits cpu_limits() {
           limit_by_call};
 }
 
+void check_thread_variables() {
+  of_process();
+}
+
 void limit_threads(int limit) {
   require(limit >= 0, "the limit of threads must be >= 0, got " + std::to_string(limit));
   limit_by_call = limit;

@@ -26,6 +26,9 @@ struct CpuLimits {
 // from 1 on.
 MAXMARGIN_INSIDE CpuLimits cpu_limits();
 
+// Throws what cpu_limits() would of the variables, at the price of a load.
+void check_thread_variables();
+
 // Limits the threads of computations that the calling thread starts; 0 takes the limit away.
 MAXMARGIN_INSIDE void limit_threads(int limit);
 

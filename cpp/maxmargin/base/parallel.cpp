@@ -39,6 +39,7 @@ int thread_count(int requested) {
 }
 
 int thread_count_for(int requested, double work) {
+  if (requested != 1) check_thread_variables(); // whether it fails does not depend on the work
   const double useful = work / (kWorkOfThread * WakeUp::of_process().ratio());
   if (useful < 2.0) return 1;
   const double most = std::min(useful, static_cast<double>(ThreadPool::kMostThreads));

@@ -46,6 +46,18 @@ except ValueError as error:
     assert message == f"MAXMARGIN_NUM_THREADS must be an integer >= 1, got '{text}'"
 
 
+@pytest.mark.parametrize("name", ["SVC", "LinearSVC", "Perceptron", "SGDClassifier"])
+def test_such_a_variable_is_an_error_of_the_smallest_fit_too(name: str) -> None:
+    code = f"""
+try:
+    mm.{name}().fit([[0.0], [1.0]], [0, 1])
+except ValueError as error:
+    print(error)
+"""
+    message = run(code, {"MAXMARGIN_NUM_THREADS": "x"})
+    assert message == "MAXMARGIN_NUM_THREADS must be an integer >= 1, got 'x'"
+
+
 def test_n_jobs_counts_down_from_all() -> None:
     X, y = [[0.0], [1.0]], [0, 1]
     expected = maxmargin.SVC(n_jobs=1).fit(X, y).dual_coef_
