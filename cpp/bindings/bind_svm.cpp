@@ -8,6 +8,7 @@
 #include "maxmargin/kernel/kernel_function.hpp"
 #include "maxmargin/model/decision/decision.hpp"
 #include "maxmargin/svm/one_vs_one.hpp"
+#include "maxmargin/svm/search/svc_search.hpp"
 #include "maxmargin/svm/single_machine.hpp"
 
 #include <algorithm>
@@ -74,18 +75,23 @@ Precision precision_named(const std::string& name) {
   return Precision::automatic;
 }
 
+// By field, those of all machines.
+py::dict fields_of(const Certificates& certificates) {
+  py::dict fields;
+  certificates.share_columns([&]<class Number>(const char* name, std::shared_ptr<Number> column) {
+    using Column = std::shared_ptr<Number>;
+    const py::capsule owner(new Column(column), [](void* p) { delete static_cast<Column*>(p); });
+    fields[name] = py::array_t<Number>(certificates.size(), column.get(), owner);
+  });
+  return fields;
+}
+
 // Of the KernelFit that train(control) gives: the model, and by field those of the certificates of
 // its machines.
 template <class Train> py::tuple fit_by(const py::object& callback, const Train& train) {
   KernelFit fit = without_gil(train, callback);
-  py::dict fields;
-  fit.certificates.share_columns([&]<class Number>(const char* name,
-                                                   std::shared_ptr<Number> column) {
-    using Column = std::shared_ptr<Number>;
-    const py::capsule owner(new Column(column), [](void* p) { delete static_cast<Column*>(p); });
-    fields[name] = py::array_t<Number>(fit.certificates.size(), column.get(), owner);
-  });
-  return py::make_tuple(std::make_unique<KernelModel>(std::move(fit.model)), fields);
+  return py::make_tuple(std::make_unique<KernelModel>(std::move(fit.model)),
+                        fields_of(fit.certificates));
 }
 
 TrainingOptions training_options(double tol, index_t max_iter, std::size_t cache_bytes,
@@ -99,25 +105,72 @@ TrainingOptions training_options(double tol, index_t max_iter, std::size_t cache
   return options;
 }
 
+std::span<const index_t> codes_of(const Array<index_t>& y, index_t n_classes, const MatrixView& X) {
+  require(y.size() == n_rows(X), "y must have one element for every row of X");
+  require(n_classes >= 2, "n_classes must be at least 2");
+  const std::span<const index_t> codes = span_of(y);
+  require(std::ranges::all_of(codes, [&](index_t c) { return c >= 0 && c < n_classes; }),
+          "y must hold numbers from 0 to n_classes - 1");
+  return codes;
+}
+
+SvcOptions svc_options(const TrainingOptions& training, const std::optional<double>& nu,
+                       bool squared_hinge, const std::optional<Array<index_t>>& vote_order) {
+  const std::span<const index_t> order = span_of(vote_order);
+  return {training,
+          nu,
+          squared_hinge ? Loss::squared_hinge : Loss::hinge,
+          {order.begin(), order.end()}};
+}
+
 py::tuple svc_fit(const py::object& X, const Array<index_t>& y, index_t n_classes,
                   const Array<double>& upper, const KernelParams& kernel,
                   const TrainingOptions& training, const std::optional<double>& nu,
                   const py::object& callback, bool squared_hinge,
                   const std::optional<Array<index_t>>& vote_order) {
   const MatrixView view = matrix_view(X);
-  require(y.size() == n_rows(view) && upper.size() == n_rows(view),
-          "y and upper must have one element for every row of X");
-  require(n_classes >= 2, "n_classes must be at least 2");
-  const std::span<const index_t> order = span_of(vote_order), codes = span_of(y);
-  require(std::ranges::all_of(codes, [&](index_t c) { return c >= 0 && c < n_classes; }),
-          "y must hold numbers from 0 to n_classes - 1");
-  const SvcOptions options{training,
-                           nu,
-                           squared_hinge ? Loss::squared_hinge : Loss::hinge,
-                           {order.begin(), order.end()}};
+  const std::span<const index_t> codes = codes_of(y, n_classes, view);
+  require(upper.size() == n_rows(view), "upper must have one element for every row of X");
+  const SvcOptions options = svc_options(training, nu, squared_hinge, vote_order);
   return fit_by(callback, [&](Control& control) {
     return train_one_vs_one(view, codes, n_classes, span_of(upper), kernel, options, control);
   });
+}
+
+py::list svc_search(const py::object& X, const Array<index_t>& y, index_t n_classes,
+                    const Array<double>& Cs,
+                    const std::vector<std::pair<Array<double>, Array<index_t>>>& given_folds,
+                    const std::vector<KernelParams>& kernels, const TrainingOptions& training,
+                    bool keeps_fits, const py::object& callback, bool squared_hinge,
+                    const std::optional<Array<index_t>>& vote_order) {
+  const MatrixView view = matrix_view(X);
+  const std::span<const index_t> codes = codes_of(y, n_classes, view);
+  std::vector<Fold> folds;
+  for (const auto& [weight, held_out] : given_folds) {
+    const std::span<const double> weights = span_of(weight);
+    const std::span<const index_t> rows = span_of(held_out);
+    require(
+        weight.size() == n_rows(view) &&
+            std::ranges::all_of(rows, [&](index_t row) { return row >= 0 && row < n_rows(view); }),
+        "a fold must have a weight for every row of X, and hold rows of it out");
+    folds.push_back({{weights.begin(), weights.end()}, {rows.begin(), rows.end()}});
+  }
+  const SvcOptions options = svc_options(training, std::nullopt, squared_hinge, vote_order);
+  require(!kernels.empty(), "a search needs a kernel");
+  std::vector<SvcSearch> found = without_gil(
+      [&](Control& control) {
+        return search_svc(view, codes, n_classes, span_of(Cs), folds, kernels, options, keeps_fits,
+                          control);
+      },
+      callback);
+  py::list by_kernel;
+  for (SvcSearch& search : found) {
+    py::list fits;
+    for (KernelModel& fit : search.fits) fits.append(std::make_unique<KernelModel>(std::move(fit)));
+    by_kernel.append(
+        py::make_tuple(fields_of(search.certificates), to_numpy(std::move(search.classes)), fits));
+  }
+  return by_kernel;
 }
 
 // epsilon, or nu of a nu-SVR.
@@ -244,6 +297,15 @@ void bind_svm(py::module_& m) {
       py::arg("vote_order") = py::none(),
       "Train one machine for every pair of classes; see svm/one_vs_one.hpp. Returns the model, and "
       "the fields of the certificate of every machine.");
+  m.def(
+      "svc_search", &svc_search, py::arg("X"), py::arg("y"), py::arg("n_classes"), py::arg("Cs"),
+      py::arg("folds"), py::arg("kernels"), py::arg("options"), py::arg("keeps_fits") = false,
+      py::arg("callback") = py::none(), py::arg("squared_hinge") = false,
+      py::arg("vote_order") = py::none(),
+      "Train a classifier for every kernel, C and fold, a pair of weights and rows held out; see "
+      "svm/search/svc_search.hpp. Returns by kernel the fields of the certificates by C, fold and "
+      "machine, the classes predicted by C and row held out of all folds, and the models by C and "
+      "fold.");
   m.def("svr_fit", &svr_fit, py::arg("X"), py::arg("targets"), py::arg("upper"), py::arg("kernel"),
         py::arg("options"), py::arg("epsilon") = 0.1, py::arg("nu") = py::none(),
         py::arg("callback") = py::none(), "Train a regression; see svm/single_machine.hpp.");

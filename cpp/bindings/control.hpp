@@ -18,6 +18,7 @@ inline py::dict report_of(const Progress& progress) {
   if (progress.measure) report["measure"] = *progress.measure;
   report["n_free"] = progress.n_free;
   report["n_bounded"] = progress.n_bounded;
+  if (progress.share_done >= 0.0) report["share_done"] = progress.share_done;
   report["seconds"] = progress.seconds;
   return report;
 }

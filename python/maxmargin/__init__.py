@@ -23,11 +23,13 @@ from maxmargin.online.perceptron import Perceptron
 from maxmargin.online.sgd import SGDClassifier
 from maxmargin.patch import patch_sklearn, sklearn_patched, unpatch_sklearn
 from maxmargin.svm.classification import SVC, NuSVC
+from maxmargin.svm.cv import SVCCV
 from maxmargin.svm.one_class import OneClassSVM
 from maxmargin.svm.regression import SVR, NuSVR, QuantileSVR
 
 __all__ = [
     "SVC",
+    "SVCCV",
     "SVR",
     "Cancelled",
     "Certificate",

@@ -70,6 +70,19 @@ def svc_fit(
     squared_hinge: bool = False,
     vote_order: NDArray[np.int64] | None = None,
 ) -> tuple[KernelModel, dict[str, NDArray[Any]]]: ...
+def svc_search(
+    X: Any,
+    y: NDArray[np.int64],
+    n_classes: int,
+    Cs: NDArray[np.float64],
+    folds: list[tuple[NDArray[np.float64], NDArray[np.int64]]],
+    kernels: list[KernelParams],
+    options: TrainingOptions,
+    keeps_fits: bool = False,
+    callback: Callable[[dict[str, Any]], Any] | None = None,
+    squared_hinge: bool = False,
+    vote_order: NDArray[np.int64] | None = None,
+) -> list[tuple[dict[str, NDArray[Any]], NDArray[np.int64], list[KernelModel]]]: ...
 def svr_fit(
     X: Any,
     targets: NDArray[np.float64],

@@ -27,6 +27,7 @@ from maxmargin.online._fit import OnlineLinear
 from maxmargin.online._passes import Passes
 from maxmargin.svm._machine import KernelMachine, model_of
 from maxmargin.svm._model import TrainedMachine
+from maxmargin.svm.cv import SVCCV
 
 _FEATURES = ("n_features_in_", "feature_names_in_")
 _OF_LINEAR = ("coef_", "intercept_", "n_iter_", "classes_", *_FEATURES)
@@ -45,6 +46,10 @@ def as_sklearn(estimator: Any) -> Any:
     params = {name: getattr(estimator, name) for name in _shared_names(estimator, theirs)}
     if hasattr(estimator, "C_") and "C" in params:  # chosen by cross-validation
         params["C"] = estimator.C_
+    if isinstance(estimator, SVCCV):
+        params["C"] = estimator.C_
+        if hasattr(estimator, "gamma_"):
+            params["gamma"] = estimator.gamma_
     found = _machine_state(estimator, params) if is_kernel_machine else _linear_state(estimator)
     made = theirs(**{name: value for name, value in params.items() if _takes(theirs, name, value)})
     vars(made).update(found)
@@ -58,7 +63,7 @@ def from_sklearn(cls: type[Any], model: Any) -> Any:
     class of that name, or not a model of that class.
     """
     theirs = _counterpart(cls)
-    if issubclass(cls, LinearSVCCV):
+    if issubclass(cls, (LinearSVCCV, SVCCV)):
         raise ValueError(f"scikit-learn has no counterpart of {cls.__name__}, which chose its C")
     if not isinstance(model, theirs):
         raise ValueError(

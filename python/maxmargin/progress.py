@@ -21,6 +21,7 @@ Passes = TypeVar("Passes", _core.OnlineResult, _core.KernelPerceptronFit)
 
 # What a report may hold, in the order in which it is shown.
 _SHOWN = {
+    "share_done": "{:.0%} of the search",
     "dual_objective": "dual objective {:.6g}",
     "objective": "objective {:.6g}",
     "mistake_rate": "share of mistakes {:.3g}",

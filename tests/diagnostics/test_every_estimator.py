@@ -27,10 +27,12 @@ from oracles.problems import rng
 
 CLASSIFIERS = {
     "KernelPerceptron", "LinearSVC", "LinearSVCCV", "NuSVC", "Perceptron", "SGDClassifier", "SVC",
+    "SVCCV",
 }  # fmt: skip
 REGRESSIONS = {"LinearSVR", "NuSVR", "QuantileSVR", "SVR"}
 ALL = CLASSIFIERS | REGRESSIONS | {"OneClassSVM"}
-KERNEL_MACHINES = {"NuSVC", "NuSVR", "OneClassSVM", "QuantileSVR", "SVC", "SVR"}
+PAIRWISE = {"NuSVC", "SVC", "SVCCV"}
+KERNEL_MACHINES = {"NuSVR", "OneClassSVM", "QuantileSVR", "SVR"} | PAIRWISE
 
 # name: (what it is defined for, its call, the shape of its result)
 N = 60
@@ -45,14 +47,14 @@ DIAGNOSTICS = {
     "margin_width": (CLASSIFIERS, lambda model, X, y: diagnostics.margin_width(model), ()),
     "slacks": (ALL, diagnostics.slacks, (N,)),
     "mistake_bound": (set(), diagnostics.mistake_bound, ()),
-    "leave_one_out_bound": ({"SVC", "NuSVC"}, diagnostics.leave_one_out_bound, ()),
+    "leave_one_out_bound": (PAIRWISE, diagnostics.leave_one_out_bound, ()),
     "leave_one_out_decisions": (
         KERNEL_MACHINES,
         diagnostics.leave_one_out_decisions,
         (N,),
     ),
-    "leave_one_out_margins": ({"SVC", "NuSVC"}, diagnostics.leave_one_out_margins, (N,)),
-    "radius_margin_bound": ({"SVC", "NuSVC"}, diagnostics.radius_margin_bound, ()),
+    "leave_one_out_margins": (PAIRWISE, diagnostics.leave_one_out_margins, (N,)),
+    "radius_margin_bound": (PAIRWISE, diagnostics.radius_margin_bound, ()),
 }
 
 

@@ -15,6 +15,7 @@ from sklearn.datasets import load_iris
 import maxmargin
 from maxmargin import (
     SVC,
+    SVCCV,
     SVR,
     KernelPerceptron,
     LinearSVC,
@@ -202,6 +203,8 @@ def test_a_model_from_a_file_is_converted(tmp_path):
 def test_what_cannot_be_converted_is_refused():
     with pytest.raises(ValueError, match="no counterpart of KernelPerceptron"):
         KernelPerceptron().fit([[0.0], [1.0]], [0, 1]).as_sklearn()
+    with pytest.raises(ValueError, match="no counterpart of SVCCV"):
+        SVCCV.from_sklearn(sklearn.svm.SVC().fit(X, y))
     with pytest.raises(ValueError, match="no counterpart of LinearSVCCV"):
         LinearSVCCV.from_sklearn(sklearn.svm.LinearSVC().fit(X, y))
     with pytest.raises(NotFittedError, match="SVC instance is not fitted"):

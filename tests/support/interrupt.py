@@ -70,7 +70,8 @@ def comparable(value: Any) -> Any:
         value = value.toarray()
     if isinstance(value, np.ndarray):
         is_object = value.dtype.hasobject
-        return value.dtype.str, value.shape, value.tolist() if is_object else value.tobytes()
+        numbers = comparable(value.tolist()) if is_object else value.tobytes()
+        return value.dtype.str, value.shape, numbers
     if dataclasses.is_dataclass(value):
         parts = vars(value).items()
         return {name: comparable(part) for name, part in parts if name != "seconds"}

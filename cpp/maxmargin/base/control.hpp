@@ -21,6 +21,7 @@ struct Progress {
   std::optional<double> measure = {}; // of trainers that go by passes: what is to fall, per example
   index_t n_free = 0;
   index_t n_bounded = 0;
+  double share_done = -1.0; // of a search that trains many machines
   double seconds = 0.0;
 };
 
@@ -56,6 +57,7 @@ class Control {
     const auto now = Clock::now();
     if (now - last_ < period_) return;
     last_ = now;
+    progress_.share_done = share_done_.load(std::memory_order_relaxed);
     progress_.seconds = seconds();
     try {
       if (!hook_(progress_)) throw Cancelled();
@@ -65,6 +67,9 @@ class Control {
       throw;
     }
   }
+
+  // What later reports say; any thread may call it.
+  void note_share_done(double share) { share_done_.store(share, std::memory_order_relaxed); }
 
   double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
 
@@ -78,6 +83,7 @@ class Control {
   Progress progress_;         // touched by the owner only
   std::exception_ptr reason_; // set before ended_
   std::atomic<bool> ended_{false};
+  std::atomic<double> share_done_{-1.0};
 };
 
 } // namespace maxmargin

@@ -29,8 +29,9 @@ constexpr index_t kLargeBlock = 1024;
 constexpr double kAimOfRefined = 0.7;
 
 // Up to this many variables, all are one block: its kernel matrix costs less than choosing. So are
-// those whose kernel matrix stands in memory already.
+// more, where their kernel matrix stands in memory already.
 constexpr index_t kLargestOneBlock = 256;
+constexpr index_t kLargestStoredBlock = 2048;
 
 // Pair steps of no more than this do not outlast a wake-up. Waking threads before such steps took
 // 4 % off a fit of a9a; longer steps would find them asleep again.
@@ -50,9 +51,11 @@ template <Real T> class BlockSmo {
       : problem_(problem), kernel_(kernel), options_(options), control_(control), state_(problem),
         shrinker_(state_, kernel), block_(problem, kernel, options.time_limit, control),
         max_iter_(options.max_iter >= 0 ? options.max_iter : default_max_iter(problem.size())),
-        in_one_block_(state_.n <= kLargestOneBlock || block_.stored() != nullptr),
+        in_one_block_(state_.n <= kLargestOneBlock ||
+                      (state_.n <= kLargestStoredBlock && block_.stored() != nullptr)),
         working_set_(in_one_block_ ? 0 : problem.size(), kernel.n_columns(),
                      kernel.has_expensive_values()) {
+    total_step_ = problem.start_step;
     if (exact != nullptr) refinement_.emplace(*exact);
   }
 
@@ -100,6 +103,7 @@ template <Real T> class BlockSmo {
     if (needs_refinement() && solution.stop_reason != optim::StopReason::converged)
       refinement_->find_true_ends(state_, problem_.linear);
     solution.is_inexact = needs_refinement();
+    solution.total_step = total_step_;
     double largest = 0.0;
     for (index_t t = 0; t < state_.n; ++t) largest = std::max(largest, std::abs(state_.beta[t]));
     solution.drift = drift(total_step_ + std::sqrt(static_cast<double>(solution.n_iter)) * largest);
@@ -143,6 +147,7 @@ template <Real T> class BlockSmo {
   }
 
   void add_start() {
+    if (!problem_.start_sums.empty()) return add_known_start();
     changed_.reserve(problem_.start.size());
     delta_.reserve(problem_.start.size());
     for (index_t t = 0; t < static_cast<index_t>(problem_.start.size()); ++t)
@@ -151,6 +156,13 @@ template <Real T> class BlockSmo {
         delta_.push_back(problem_.start[t]);
       }
     if (!changed_.empty()) add_changes({});
+  }
+
+  void add_known_start() {
+    for (index_t t = 0; t < static_cast<index_t>(problem_.start.size()); ++t) {
+      state_.gradient[t] += problem_.start_sums[t] + state_.ridge_times_beta(t);
+      objective_ += 0.5 * state_.beta[t] * (problem_.linear[t] + state_.gradient[t]);
+    }
   }
 
   // Brings the gradient, and with it the objective, up to date.

@@ -31,6 +31,10 @@ struct DualProblem {
   std::vector<double> upper;
   std::vector<double> ridge; // empty: zero
   std::vector<double> start; // empty: zero
+  // K start, where it is known (else empty), and the sum of |change| over the steps that it was
+  // added up in.
+  std::vector<double> start_sums;
+  double start_step = 0.0;
   index_t second_group = -1; // none
   // Whether the objective may have no lower bound: the solver then tests for that.
   bool may_be_unbounded = false;

@@ -65,6 +65,7 @@ struct Solution : VariableArrays {
   optim::StopReason stop_reason = optim::StopReason::converged;
   bool is_inexact = false; // the gradient, except at the ends of the intervals
   double drift = 0.0;      // of the gradient from that of beta, by rounding in float64
+  double total_step = 0.0; // sum of |change| over all steps and variables
 
   double kkt_violation() const {
     double largest = 0.0;

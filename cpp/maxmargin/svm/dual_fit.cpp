@@ -40,12 +40,14 @@ template <Real T> StoredPair<T>& of_type(KernelOptions::Memory& memory) {
 } // namespace
 
 DualFit::DualFit(const Formulation& formulation, dual::DualProblem& problem,
-                 const KernelSource& source, const dual::SolverOptions& options, Control& control)
+                 const KernelSource& source, const dual::SolverOptions& options, Control& control,
+                 PathPoint* path)
     : formulation_(formulation), problem_(problem), options_(options), control_(control),
       exact_(source.samples.exact_sums(source.segments, source.options.threads)),
       begin_(control.seconds()), value_error_(source.options.float32_error),
       is_float32_(source.options.in_float32),
       sum_(std::accumulate(problem_.start.begin(), problem_.start.end(), 0.0)) {
+  if (path != nullptr && !path->beta.empty()) start_at(*path);
   if (is_float32_) {
     try {
       solve_in<float>(source);
@@ -54,6 +56,8 @@ DualFit::DualFit(const Formulation& formulation, dual::DualProblem& problem,
     } catch (const NumericError&) { // values beyond the range of float32
       is_float32_ = false;
     }
+    problem_.start_sums.clear();
+    problem_.start_step = 0.0;
   }
   if (!is_float32_) solve_in<double>(source);
   beta_.assign(solution_.beta.begin(), solution_.beta.begin() + formulation_.n_columns());
@@ -65,14 +69,49 @@ DualFit::DualFit(const Formulation& formulation, dual::DualProblem& problem,
   if (!solution_.is_inexact) find_intervals();
 }
 
+// At the best multiple, within the bounds, of its coefficients: up to the first bound, the objective
+// is a parabola of the factor.
+void DualFit::start_at(PathPoint& point) {
+  double product = 0.0, square = 0.0, scale = HUGE_VAL;
+  const auto bound_of = [&](index_t i) {
+    return point.beta[i] > 0.0 ? problem_.upper[i] : -problem_.lower[i];
+  };
+  const index_t n = std::ssize(point.beta);
+  for (index_t i = 0; i < n; ++i) {
+    const double beta = point.beta[i];
+    if (beta == 0.0) continue;
+    product += problem_.linear[i] * beta;
+    square += beta * (point.sums[i] + (problem_.ridge.empty() ? 0.0 : problem_.ridge[i] * beta));
+    scale = std::min(scale, bound_of(i) / std::abs(beta));
+  }
+  if (-product < scale * square) scale = std::max(0.0, -product / square);
+  point.scale = std::isfinite(scale) ? scale : 1.0;
+  problem_.start.assign(point.beta.size(), 0.0);
+  for (index_t i = 0; i < n; ++i) {
+    if (point.beta[i] == 0.0) continue;
+    const double beta = point.scale * point.beta[i], bound = bound_of(i);
+    const bool is_bounded = std::abs(beta) >= (1.0 - dual::kBoundTolerance) * bound;
+    problem_.start[i] = is_bounded ? std::copysign(bound, beta) : beta;
+  }
+  if (!point.is_exact && !is_float32_) return;
+  for (const double sum : point.sums) problem_.start_sums.push_back(point.scale * sum);
+  problem_.start_step = point.scale * point.total_step;
+}
+
+PathPoint DualFit::point() const {
+  PathPoint point{beta_, {}, solution_.total_step, !is_float32_};
+  for (index_t i = 0; i < formulation_.n_columns(); ++i) point.sums.push_back(kernel_sum(i));
+  return point;
+}
+
 template <Real T> void DualFit::solve_in(const KernelSource& source) {
   const KernelOptions& options = source.options;
   std::unique_ptr<KernelRows<T>> rows;
   const T* stored = nullptr;
-  if (options.whole_matrix != nullptr) {
+  if (options.whole_matrix != nullptr && source.samples.may_store<T>()) {
     StoredPair<T>& pair = of_type<T>(*options.whole_matrix);
     rows = source.samples.stored_rows<T>(source.segments, options.threads, pair);
-    stored = pair.values.data();
+    stored = std::get<DenseView<T>>(pair.view).data;
   } else {
     rows = source.samples.rows<T>(source.segments, options.threads);
   }
@@ -280,9 +319,9 @@ void DualFit::find_intervals() {
 }
 
 Machine train(const Formulation& formulation, const KernelSource& source,
-              const dual::SolverOptions& options, Control& control) {
+              const dual::SolverOptions& options, Control& control, PathPoint* path) {
   dual::DualProblem problem = dual_of(formulation);
-  DualFit fit(formulation, problem, source, options, control);
+  DualFit fit(formulation, problem, source, options, control, path);
   require(fit.solution().stop_reason != optim::StopReason::unbounded,
           formulation.loss == Loss::hard_margin
               ? "C=inf, the hard margin, needs classes that can be separated by this kernel, which "
@@ -296,6 +335,11 @@ Machine train(const Formulation& formulation, const KernelSource& source,
     return fit.objectives_at(offset, options.tol);
   };
   machine.certificate = fit.certify(std::ref(evaluate)); // which takes no memory
+  if (path != nullptr) {
+    const double scale = path->scale;
+    *path = fit.point();
+    path->scale = scale;
+  }
   machine.beta = fit.take_beta();
   machine.rho = offset.rho;
   if (formulation.has_free_width()) machine.equivalent = offset.width;

@@ -39,20 +39,32 @@ struct Objectives {
   }
 };
 
+// A solution that the fit of the next problem along a path begins at: the same but for the bounds,
+// with one group whose coefficients sum up to zero. Empty at the beginning.
+struct PathPoint {
+  std::vector<double> beta, sums; // by column; K beta
+  double total_step = 0.0;        // dual::Solution
+  bool is_exact = true;           // the sums: of float64 values
+  double scale = 1.0;             // times the coefficients of the point before, the fit began
+};
+
 // Solves a dual problem, in float32 with refinement where the options say so, and certifies the
 // solution.
 class DualFit {
  public:
-  // `problem` is dual_of(formulation), with any start, and takes another where float32 is given up.
-  // Both must outlive this.
+  // `problem` is dual_of(formulation), with any start, and takes another where float32 is given up
+  // or a `path` has come to one. Both must outlive this.
   DualFit(const Formulation& formulation, dual::DualProblem& problem, const KernelSource& source,
-          const dual::SolverOptions& options, Control& control);
+          const dual::SolverOptions& options, Control& control, PathPoint* path = nullptr);
 
   const dual::Solution& solution() const { return solution_; }
   // By column. Of the two variables of a sample, what they have in common is taken off.
   std::vector<double> take_beta() { return std::move(beta_); }
   Offset offset() const;
   Objectives objectives_at(const Offset& offset, double tolerance) const;
+
+  // Of one variable for each column.
+  PathPoint point() const;
 
   double value_scale() { return exact_.value_scale(beta_); }
 
@@ -63,6 +75,7 @@ class DualFit {
   Certificate certify(const std::function<Objectives()>& evaluate);
 
  private:
+  void start_at(PathPoint& point);
   template <Real T> void solve_in(const KernelSource& source);
   template <Real T> void count_work(const KernelMatrix<T>& matrix);
   void count_support();
@@ -90,9 +103,9 @@ class DualFit {
   double sum_; // of all beta, as the constraints have it
 };
 
-// Throws InvalidArgument where the dual has no bound below.
+// Throws InvalidArgument where the dual has no bound below. A `path` is led on.
 Machine train(const Formulation& formulation, const KernelSource& source,
-              const dual::SolverOptions& options, Control& control);
+              const dual::SolverOptions& options, Control& control, PathPoint* path = nullptr);
 
 // Below so many rows, float64 costs no more.
 inline constexpr index_t kSmallestFloat32 = 256;

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <type_traits>
 
 namespace maxmargin {
 namespace {
@@ -29,13 +28,6 @@ TrainingSamples::TrainingSamples(const MatrixView& X, std::vector<std::vector<in
     : plan_(X, kernel, sums_to_zero, threads, control), segments_(std::move(segments)), begin_{0},
       threads_(threads), control_(control), float_(segments_.size()), double_(segments_.size()) {
   for (index_t s = 0; s < n_segments(); ++s) begin_.push_back(begin_.back() + n_columns(s));
-}
-
-template <Real T> TrainingSamples::Packed<T>& TrainingSamples::packed() const {
-  if constexpr (std::is_same_v<T, float>)
-    return float_;
-  else
-    return double_;
 }
 
 template <Real T>
@@ -91,10 +83,46 @@ template <Real T> void TrainingSamples::compute_strip(index_t s, StoredPair<T>& 
   pair.strip_of = s;
 }
 
+template <Real T> void TrainingSamples::store_all(AlignedBuffer<T>& values, int threads) {
+  const index_t n = n_columns();
+  std::vector<index_t> every(segments_.size());
+  std::iota(every.begin(), every.end(), 0);
+  const auto kernel = rows<T>(every, threads);
+  values.resize_discard(n * n);
+  kernel->gather(identity_order(n));
+  kernel->square(values.data(), n, threads, control_);
+  shared_values_ += kernel->values_computed();
+  packed<T>().all = values.data();
+}
+
+template <Real T>
+std::unique_ptr<KernelRows<T>> TrainingSamples::rows_of_all(std::span<const index_t> segments,
+                                                            StoredPair<T>& pair) const {
+  const index_t n_all = n_columns();
+  if (std::ssize(segments) == n_segments()) {
+    pair.view = DenseView<T>{all_values<T>(), n_all, n_all};
+    return std::make_unique<PrecomputedKernelRows<T>>(pair.view, identity_order(n_all));
+  }
+  const index_t n = n_columns(segments[0]) + n_columns(segments[1]);
+  if (pair.first != segments[0] || pair.second != segments[1]) {
+    pair.values.resize_discard(n * n);
+    T* to = pair.values.data();
+    for (const index_t s : segments)
+      for (index_t r = begin_[s]; r < begin_[s + 1]; ++r)
+        for (const index_t t : segments)
+          to = std::copy_n(all_values<T>() + r * n_all + begin_[t], n_columns(t), to);
+    pair.first = segments[0];
+    pair.second = segments[1];
+  }
+  pair.view = DenseView<T>{pair.values.data(), n, n};
+  return std::make_unique<PrecomputedKernelRows<T>>(pair.view, identity_order(n));
+}
+
 template <Real T>
 std::unique_ptr<KernelRows<T>> TrainingSamples::stored_rows(std::span<const index_t> segments,
                                                             int threads,
                                                             StoredPair<T>& pair) const {
+  if (all_values<T>() != nullptr) return rows_of_all(segments, pair);
   const index_t n_first = n_columns(segments[0]), n_second = n_columns(segments[1]);
   const index_t n = n_first + n_second;
   pair.values.resize_discard(n * n);
@@ -109,13 +137,13 @@ std::unique_ptr<KernelRows<T>> TrainingSamples::stored_rows(std::span<const inde
   copy_diagonal(segments[1], n_first, n_second);
 
   std::unique_ptr<KernelRows<T>> kernel;
+  pair.view = DenseView<T>{values, n, n};
   if (lane_ != kSegmentLane) {
     compute_strip(segments[0], pair);
     const index_t last = std::ssize(segments_[segments[0]]) - 1; // padding is like it
     const T* const from = pair.strip.data() + begin_[segments[1]] - begin_[segments[0] + 1];
     for (index_t r = 0; r < n_first; ++r)
       copy_lines(from + std::min(r, last) * pair.strip_width, n_second, values + r * n + n_first);
-    pair.view = DenseView<T>{values, n, n};
     kernel = std::make_unique<PrecomputedKernelRows<T>>(pair.view, identity_order(n));
   } else {
     kernel = rows<T>(segments, threads);
@@ -191,6 +219,8 @@ template std::unique_ptr<KernelRows<float>> TrainingSamples::rows(std::span<cons
 template std::unique_ptr<KernelRows<double>> TrainingSamples::rows(std::span<const index_t>,
                                                                    int) const;
 
+template void TrainingSamples::store_all(AlignedBuffer<float>&, int);
+template void TrainingSamples::store_all(AlignedBuffer<double>&, int);
 template std::unique_ptr<KernelRows<float>>
 TrainingSamples::stored_rows(std::span<const index_t>, int, StoredPair<float>&) const;
 template std::unique_ptr<KernelRows<double>>

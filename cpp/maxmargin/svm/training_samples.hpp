@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 namespace maxmargin {
@@ -38,6 +39,19 @@ class TrainingSamples {
   template <Real T>
   std::unique_ptr<KernelRows<T>> stored_rows(std::span<const index_t> segments, int threads,
                                              StoredPair<T>& pair) const;
+
+  // Computes the values of all columns with all into `values`, which must outlive this. stored_rows
+  // then takes those of its segments from there, unless `pair` holds those of the same already.
+  template <Real T> void store_all(AlignedBuffer<T>& values, int threads);
+  // They, row by row; nullptr where they were not computed.
+  template <Real T> const T* all_values() const { return packed<T>().all; }
+  // Whether stored_rows may be asked for: not where all values stand in the other type.
+  template <Real T> bool may_store() const {
+    return all_values<T>() != nullptr ||
+           (all_values<float>() == nullptr && all_values<double>() == nullptr);
+  }
+  index_t n_columns() const { return begin_.back(); }  // of all segments
+  index_t begin(index_t s) const { return begin_[s]; } // of a segment among them
 
   // Multiplications of one kernel value.
   double products_per_value() const { return plan_.products_per_value(); }
@@ -71,9 +85,18 @@ class TrainingSamples {
     std::once_flag once;
     SegmentRows<T> samples;
     std::vector<Diagonal<T>> diagonals; // by segment
+    const T* all = nullptr;             // values
   };
-  template <Real T> Packed<T>& packed() const;
+  template <Real T> Packed<T>& packed() const {
+    if constexpr (std::is_same_v<T, float>)
+      return float_;
+    else
+      return double_;
+  }
   template <Real T> const T* diagonal_block(index_t s) const;
+  template <Real T>
+  std::unique_ptr<KernelRows<T>> rows_of_all(std::span<const index_t> segments,
+                                             StoredPair<T>& pair) const;
   template <Real T> void compute_strip(index_t s, StoredPair<T>& pair) const;
   template <Real T>
   void evaluate(KernelRows<T>& kernel, index_t n, index_t begin, T* out, index_t stride) const;

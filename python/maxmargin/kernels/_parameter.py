@@ -162,9 +162,14 @@ def with_gamma(
 
     One of maxmargin.kernels has its own, and a given kernel none.
     """
-    if kernel.type == "linear" or kernel.is_given or kernel.gamma != _UNRESOLVED:
+    if not has_gamma(kernel):
         return kernel
     return kernel._replace(gamma=_input.gamma_of(gamma, X, sample_weight))
+
+
+def has_gamma(kernel: KernelParams) -> bool:
+    """Return whether the kernel takes its gamma from an estimator."""
+    return kernel.type != "linear" and not kernel.is_given and kernel.gamma == _UNRESOLVED
 
 
 def overflow_message(kernel: KernelParams, what: str) -> str:

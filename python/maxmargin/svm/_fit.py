@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,8 @@ from maxmargin.progress import last_report, watched
 
 # What the core returns: the model, and the certificates of its machines, by field.
 Solution: TypeAlias = tuple[_core.KernelModel, dict[str, NDArray[Any]]]
+
+Found = TypeVar("Found")
 
 # Where training overflows, bounds of coefficients beyond this are taken for the cause.
 _HUGE_BOUND = 1e100
@@ -37,7 +39,7 @@ class Training(NamedTuple):
         settings = {**self.settings, "time_limit": max(0.0, left), **changes}
         return _core.TrainingOptions(**settings)
 
-    def solve(self, train: Callable[[], Solution]) -> Solution:
+    def solve(self, train: Callable[[], Found]) -> Found:
         """Return the core's solution, or say what leaves the range of float64.
 
         Raises ValueError if kernel values or the solution do.

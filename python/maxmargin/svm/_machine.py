@@ -16,7 +16,14 @@ from maxmargin._estimator.certificate import Certificate, by_machine
 from maxmargin._input import Callback, Gamma
 from maxmargin._input.sparse import CsrMatrix, Matrix, take_rows
 from maxmargin.exceptions import ConvergenceWarning, warn_caller
-from maxmargin.kernels._parameter import Kernel, Limit, check_kernel, core_samples, with_gamma
+from maxmargin.kernels._parameter import (
+    Kernel,
+    KernelParams,
+    Limit,
+    check_kernel,
+    core_samples,
+    with_gamma,
+)
 from maxmargin.svm._fit import Training
 from maxmargin.svm._model import TrainedMachine
 
@@ -113,26 +120,38 @@ class KernelMachine(BaseEstimator):
         **classes: Any,
     ) -> None:
         """Keep what training found, and warn if the certificate says that it stopped early."""
+        names = _input.feature_names(X)
+        model = self._model_of(names, matrix, training.kernel, core, certificate, **classes)
+        commit(self, model if calibration is None else model.changed(**calibration))
+        if not certificate.converged:
+            self._warn_of_stop(certificate)
+
+    @staticmethod
+    def _model_of(
+        names: NDArray[np.object_] | None,
+        matrix: Matrix,
+        kernel: KernelParams,
+        core: _core.KernelModel,
+        certificate: Certificate,
+        **classes: Any,
+    ) -> TrainedMachine:
+        """Return what the core has found, trained on `matrix`, whose features have these names."""
         model = TrainedMachine(
             core,
-            training.kernel,
+            kernel,
             n_features=matrix.shape[1],
-            feature_names=_input.feature_names(X),
+            feature_names=names,
             certificate=certificate,
             shape_fit=matrix.shape,
             **classes,
         )
-        if calibration is not None:
-            model = model.changed(**calibration)
-        if training.kernel.type == "callable":
-            # The core is to be given kernel values with the support vectors, in their order.
-            numbers = np.arange(1.0, len(core.support) + 1.0)[:, np.newaxis]
-            model = dataclasses.replace(
-                model.changed(support_vectors=numbers), vectors=take_rows(matrix, core.support)
-            )
-        commit(self, model)
-        if not certificate.converged:
-            self._warn_of_stop(certificate)
+        if kernel.type != "callable":
+            return model
+        # The core is to be given kernel values with the support vectors, in their order.
+        numbers = np.arange(1.0, len(core.support) + 1.0)[:, np.newaxis]
+        return dataclasses.replace(
+            model.changed(support_vectors=numbers), vectors=take_rows(matrix, core.support)
+        )
 
     def _warn_of_stop(self, certificate: Certificate) -> None:
         """Warn that the fit did not converge."""

@@ -85,6 +85,11 @@ FITS = {
         "samples(20_000, 100)[0], r.integers(0, 20, 20_000)",
     ),
     "LinearSVR": ("mm.LinearSVR(C=1e6, tol=1e-12, epsilon=0.0)", "*samples(40_000, 300)"),
+    "SVCCV": (
+        "mm.SVCCV(tol=1e-12, n_jobs=2)",
+        "*samples(6_000, 10)",
+    ),
+    "SVCCV, cold": ("mm.SVCCV(tol=1e-12, cache_size=1)", "*samples(6_000, 10)"),
     "LinearSVCCV": ("mm.LinearSVCCV(tol=1e-12)", "*samples(40_000, 300)"),
     "Perceptron": ("mm.Perceptron(max_iter=2**40, tol=None)", "*samples(3_000, 50)"),
     "SGDClassifier": ("mm.SGDClassifier(max_iter=2**40, tol=None)", "*samples(3_000, 50)"),

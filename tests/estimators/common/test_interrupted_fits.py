@@ -8,6 +8,7 @@ from sklearn.base import clone
 
 from maxmargin import (
     SVC,
+    SVCCV,
     KernelPerceptron,
     LinearSVC,
     LinearSVCCV,
@@ -27,6 +28,7 @@ ESTIMATORS = [
     LinearSVC(multi_class="crammer_singer"),
     LinearSVR(),
     LinearSVCCV(Cs=[1.0], cv=2),
+    SVCCV(Cs=[1.0], gammas=[0.1], cv=2),
     Perceptron(max_iter=2),
     Perceptron(average=True, early_stopping=True),
     SGDClassifier(max_iter=3, tol=None),

@@ -8,6 +8,7 @@ from sklearn.base import clone
 
 from maxmargin import (
     SVC,
+    SVCCV,
     SVR,
     LinearSVC,
     LinearSVCCV,
@@ -20,7 +21,7 @@ from maxmargin import (
 
 KERNEL_MACHINES = [
     SVC(C=2.0), SVC(kernel="linear", loss="squared_hinge"), SVC(probability=True), NuSVC(nu=0.3),
-    SVR(C=2.0), NuSVR(), OneClassSVM(nu=0.3),
+    SVCCV(Cs=2, gammas=2), SVR(C=2.0), NuSVR(), OneClassSVM(nu=0.3),
 ]  # fmt: skip
 LINEAR_MACHINES = [
     LinearSVC(), LinearSVC(loss="hinge"), LinearSVC(penalty="l1"),

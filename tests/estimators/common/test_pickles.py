@@ -13,6 +13,7 @@ from sklearn.base import clone
 
 from maxmargin import (
     SVC,
+    SVCCV,
     SVR,
     KernelPerceptron,
     LinearSVC,
@@ -32,7 +33,8 @@ from oracles.problems import rng
 
 ESTIMATORS = [
     SVC(), NuSVC(nu=0.3), SVR(), NuSVR(), OneClassSVM(), LinearSVC(), LinearSVR(),
-    LinearSVCCV(cv=2), Perceptron(tol=0.0), SGDClassifier(), KernelPerceptron(max_iter=1000),
+    SVCCV(Cs=2, gammas=2, cv=2), LinearSVCCV(cv=2), Perceptron(tol=0.0), SGDClassifier(),
+    KernelPerceptron(max_iter=1000),
     QuantileSVR(),
 ]  # fmt: skip
 

@@ -15,6 +15,7 @@ from sklearn.utils.validation import validate_data
 
 from maxmargin import (
     SVC,
+    SVCCV,
     SVR,
     KernelPerceptron,
     LinearSVC,
@@ -32,7 +33,7 @@ from maxmargin._estimator.base import fitted_model
 X = np.array([[0.0, 1.0], [1.0, 0.5], [0.2, 0.7], [3.0, 1.0], [4.0, 0.0], [3.5, 0.2]])
 y = np.array([0, 0, 0, 1, 1, 1])
 ESTIMATORS = [
-    SVC, NuSVC, SVR, NuSVR, OneClassSVM, LinearSVC, LinearSVR, LinearSVCCV, Perceptron,
+    SVC, NuSVC, SVR, NuSVR, OneClassSVM, SVCCV, LinearSVC, LinearSVR, LinearSVCCV, Perceptron,
     SGDClassifier, KernelPerceptron, QuantileSVR,
 ]  # fmt: skip
 
