@@ -105,15 +105,6 @@ TrainingOptions training_options(double tol, index_t max_iter, std::size_t cache
   return options;
 }
 
-std::span<const index_t> codes_of(const Array<index_t>& y, index_t n_classes, const MatrixView& X) {
-  require(y.size() == n_rows(X), "y must have one element for every row of X");
-  require(n_classes >= 2, "n_classes must be at least 2");
-  const std::span<const index_t> codes = span_of(y);
-  require(std::ranges::all_of(codes, [&](index_t c) { return c >= 0 && c < n_classes; }),
-          "y must hold numbers from 0 to n_classes - 1");
-  return codes;
-}
-
 SvcOptions svc_options(const TrainingOptions& training, const std::optional<double>& nu,
                        bool squared_hinge, const std::optional<Array<index_t>>& vote_order) {
   const std::span<const index_t> order = span_of(vote_order);
@@ -129,11 +120,9 @@ py::tuple svc_fit(const py::object& X, const Array<index_t>& y, index_t n_classe
                   const py::object& callback, bool squared_hinge,
                   const std::optional<Array<index_t>>& vote_order) {
   const MatrixView view = matrix_view(X);
-  const std::span<const index_t> codes = codes_of(y, n_classes, view);
-  require(upper.size() == n_rows(view), "upper must have one element for every row of X");
   const SvcOptions options = svc_options(training, nu, squared_hinge, vote_order);
   return fit_by(callback, [&](Control& control) {
-    return train_one_vs_one(view, codes, n_classes, span_of(upper), kernel, options, control);
+    return train_one_vs_one(view, span_of(y), n_classes, span_of(upper), kernel, options, control);
   });
 }
 
@@ -144,23 +133,17 @@ py::list svc_search(const py::object& X, const Array<index_t>& y, index_t n_clas
                     bool keeps_fits, const py::object& callback, bool squared_hinge,
                     const std::optional<Array<index_t>>& vote_order) {
   const MatrixView view = matrix_view(X);
-  const std::span<const index_t> codes = codes_of(y, n_classes, view);
   std::vector<Fold> folds;
   for (const auto& [weight, held_out] : given_folds) {
     const std::span<const double> weights = span_of(weight);
     const std::span<const index_t> rows = span_of(held_out);
-    require(
-        weight.size() == n_rows(view) &&
-            std::ranges::all_of(rows, [&](index_t row) { return row >= 0 && row < n_rows(view); }),
-        "a fold must have a weight for every row of X, and hold rows of it out");
     folds.push_back({{weights.begin(), weights.end()}, {rows.begin(), rows.end()}});
   }
   const SvcOptions options = svc_options(training, std::nullopt, squared_hinge, vote_order);
-  require(!kernels.empty(), "a search needs a kernel");
   std::vector<SvcSearch> found = without_gil(
       [&](Control& control) {
-        return search_svc(view, codes, n_classes, span_of(Cs), folds, kernels, options, keeps_fits,
-                          control);
+        return search_svc(view, span_of(y), n_classes, span_of(Cs), folds, kernels, options,
+                          keeps_fits, control);
       },
       callback);
   py::list by_kernel;
@@ -179,8 +162,6 @@ py::tuple svr_fit(const py::object& X, const Array<double>& targets, const Array
                   const std::optional<double>& nu, const py::object& callback) {
   const MatrixView view = matrix_view(X);
   const std::span<const double> z = span_of(targets), C = span_of(upper);
-  require(targets.size() == n_rows(view) && upper.size() == n_rows(view),
-          "targets and upper must have one element for every row of X");
   return fit_by(callback, [&](Control& control) {
     return nu ? train_nu_svr(view, z, C, *nu, kernel, options, control)
               : train_svr(view, z, C, epsilon, kernel, options, control);
@@ -192,8 +173,6 @@ py::tuple quantile_svr_fit(const py::object& X, const Array<double>& targets,
                            const TrainingOptions& options, const Array<double>& quantiles,
                            const py::object& callback) {
   const MatrixView view = matrix_view(X);
-  require(targets.size() == n_rows(view) && upper.size() == n_rows(view),
-          "targets and upper must have one element for every row of X");
   return fit_by(callback, [&](Control& control) {
     return train_quantile_svr(view, span_of(targets), span_of(upper), span_of(quantiles), kernel,
                               options, control);
@@ -203,7 +182,6 @@ py::tuple quantile_svr_fit(const py::object& X, const Array<double>& targets,
 py::tuple one_class_fit(const py::object& X, const Array<double>& upper, const KernelParams& kernel,
                         const TrainingOptions& options, double nu, const py::object& callback) {
   const MatrixView view = matrix_view(X);
-  require(upper.size() == n_rows(view), "upper must have one element for every row of X");
   return fit_by(callback, [&](Control& control) {
     return train_one_class(view, span_of(upper), nu, kernel, options, control);
   });

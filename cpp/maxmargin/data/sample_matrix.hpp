@@ -47,8 +47,8 @@ MAXMARGIN_API SampleMatrix copy_of(const MatrixView& X);
 // Some rows of X, in this order and in the form of X.
 MAXMARGIN_API SampleMatrix rows_of(const MatrixView& X, std::span<const index_t> rows);
 
-// Throws InvalidArgument unless the numbers are finite and sparse rows are canonical. Messages count
-// the rows from `first_row`.
+// Throws InvalidArgument unless the numbers are finite and sparse rows are canonical. Messages
+// count the rows from `first_row`.
 MAXMARGIN_API void check_samples(const MatrixView& X, index_t first_row = 0);
 
 } // namespace maxmargin

@@ -7,7 +7,7 @@
 
 namespace maxmargin {
 
-// Row-major samples that the caller owns. Each row begins `stride` numbers behind the one before it.
+// Row-major samples that the caller owns. Each row begins `stride` numbers behind the last.
 template <Real T> struct DenseView {
   using value_type = T;
   const T* data = nullptr;
@@ -72,8 +72,8 @@ inline bool is_sparse(const MatrixView& X) {
   return std::visit([](const auto& view) { return !is_dense<std::decay_t<decltype(view)>>; }, X);
 }
 
-// Calls visit(values) for the values stored of rows [begin, end), with all of them where nothing lies
-// between the rows.
+// Calls visit(values) for the values stored of rows [begin, end), with all of them where nothing
+// lies between the rows.
 template <Real T, class Visit>
 void for_values(const DenseView<T>& X, index_t begin, index_t end, const Visit& visit) {
   const index_t step = X.stride == X.cols ? end - begin : 1;

@@ -94,6 +94,13 @@ void check_training(const MatrixView& X, std::span<const double> C, const Kernel
   check_signs(X, kernel);
 }
 
+void check_classes(const MatrixView& X, std::span<const index_t> y, index_t n_classes) {
+  require(std::ssize(y) == n_rows(X), "y must have an element for every row of X");
+  require(n_classes >= 2, "n_classes must be at least 2");
+  require(std::ranges::all_of(y, [&](index_t c) { return c >= 0 && c < n_classes; }),
+          "y must hold numbers from 0 to n_classes - 1");
+}
+
 void check_nu(double nu) {
   require(nu > 0.0 && nu <= 1.0, "nu must be above 0 and at most 1, got " + std::to_string(nu));
 }

@@ -307,10 +307,7 @@ KernelFit train_one_vs_one(const MatrixView& X, std::span<const index_t> y, inde
                            std::span<const double> C, const KernelParams& kernel,
                            const SvcOptions& options, Control& control) {
   check_training(X, C, kernel, options);
-  require(std::ssize(y) == n_rows(X), "y must have an element for every row of X");
-  require(n_classes >= 2, "n_classes must be at least 2");
-  require(std::ranges::all_of(y, [&](index_t c) { return c >= 0 && c < n_classes; }),
-          "y must hold numbers from 0 to n_classes - 1");
+  check_classes(X, y, n_classes);
   if (options.nu) check_nu(*options.nu);
   return OneVsOne(X, y, n_classes, C, kernel, options, control).run();
 }

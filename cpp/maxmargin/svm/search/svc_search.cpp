@@ -232,14 +232,14 @@ class Search {
   }
 
   KernelOptions kernel_options(double C, Worker& worker) const {
-    const bool in_parallel = room_.workers.size() > 1;
-    KernelOptions kernel{options_.cache_bytes / room_.workers.size(), in_parallel ? 1 : threads_};
+    const std::size_t n = room_.workers.size();
+    KernelOptions kernel{options_.cache_bytes / n, n > 1 ? 1 : threads_};
     kernel.float32_error = error_;
     kernel.in_float32 = options_.precision == Precision::float32 ||
                         (options_.precision == Precision::automatic && !has_held_values() &&
                          !samples_.needs_float64() && float32_suffices(error_, C, n_columns()));
-    const bool is_stored = has_held_values() || samples_.all_values<float>() != nullptr;
-    if (is_stored) kernel.whole_matrix = &worker.memory;
+    if (has_held_values() || samples_.all_values<float>() != nullptr)
+      kernel.whole_matrix = &worker.memory;
     return kernel;
   }
 
@@ -271,8 +271,7 @@ class Search {
       const KernelOptions kernel = kernel_options(*std::ranges::max_element(C), worker);
       dual::SolverOptions solver = options_.solver;
       solver.shrinking = solver.shrinking && kernel.whole_matrix == nullptr;
-      const std::vector<double> before = std::move(point.beta);
-      point.beta = before;
+      const std::vector<double> before = point.beta;
       const Machine found = train(c_svc(y, std::move(C), options_.loss),
                                   {samples_, segments, kernel}, solver, control_, &point);
       certificates_.set(cell * n_pairs() + machine, found.certificate);
@@ -379,6 +378,15 @@ std::vector<SvcSearch> search_svc(const MatrixView& X, std::span<const index_t> 
                                   const std::vector<Fold>& folds,
                                   const std::vector<KernelParams>& kernels,
                                   const SvcOptions& options, bool keeps_fits, Control& control) {
+  require(!kernels.empty() && !folds.empty(), "a search needs a kernel and a fold");
+  check_classes(X, y, n_classes);
+  for (const KernelParams& kernel : kernels)
+    check_training(X, folds.front().weight, kernel, options);
+  const auto is_row = [&](index_t row) { return row >= 0 && row < n_rows(X); };
+  for (const Fold& fold : folds)
+    require(std::ssize(fold.weight) == n_rows(X) && std::ranges::min(fold.weight) >= 0.0 &&
+                std::ranges::all_of(fold.held_out, is_row),
+            "a fold needs a weight >= 0 for every row of X, and rows of it held out");
   std::vector<SvcSearch> found;
   Room room;
   const Columns columns(X, y, n_classes, kernels.at(0), thread_count(options.threads), control);
