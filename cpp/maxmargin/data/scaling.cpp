@@ -157,6 +157,24 @@ double density_of(const MatrixView& X, int threads, Control& control) {
   return size > 0 ? static_cast<double>(nnz) / size : 1.0;
 }
 
+bool are_finite(const MatrixView& X, int threads, Control& control) {
+  return std::visit(
+      [&]<class View>(const View& view) {
+        using T = typename View::value_type;
+        const auto& table = simd::real_table<T>();
+        const auto n_bad = [&](index_t begin, index_t end) {
+          index_t count = 0;
+          for_values(view, begin, end, [&](std::span<const T> values) {
+            const T largest = table.largest_magnitude(values.data(), std::ssize(values));
+            count += std::isfinite(largest) ? 0 : 1;
+          });
+          return count;
+        };
+        return over_rows<index_t>(view, 1, threads, control, n_bad, std::plus<>()) == 0;
+      },
+      X);
+}
+
 bool packs_sparse(const MatrixView& X, double density, bool may_centre) {
   if (is_sparse(X)) return density < kSparseAsDense;
   return density < kDenseAsSparse && !(may_centre && is_far_off(X));

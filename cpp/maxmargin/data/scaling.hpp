@@ -32,6 +32,9 @@ std::vector<double> column_medians(const MatrixView& X);
 // The share of entries that are not zero (of a sparse matrix: that are stored).
 double density_of(const MatrixView& X, int threads, Control& control);
 
+// Whether all numbers are finite.
+bool are_finite(const MatrixView& X, int threads, Control& control);
+
 // Whether samples of this density are packed as sparse ones, however they are stored: mostly zero
 // dense samples are cheaper so, and sparse samples with hardly a zero gain nothing from it. Sparse
 // ones cannot be centred, so that dense ones are not packed like that where they may be centred and

@@ -1,7 +1,9 @@
 #include "maxmargin/svm/formulation.hpp"
 
 #include "maxmargin/base/error.hpp"
+#include "maxmargin/base/parallel.hpp"
 #include "maxmargin/data/sample_matrix.hpp"
+#include "maxmargin/data/scaling.hpp"
 #include "maxmargin/kernel/kernel_function.hpp"
 
 #include <algorithm>
@@ -82,7 +84,7 @@ Formulation quantile_svr(std::span<const double> z, std::span<const double> C, d
 }
 
 void check_training(const MatrixView& X, std::span<const double> C, const KernelParams& kernel,
-                    const TrainingOptions& options) {
+                    const TrainingOptions& options, Control& control) {
   require(n_rows(X) > 0, "X must have a row");
   require(std::ssize(C) == n_rows(X), "C must have an element for every row of X");
   require(std::ranges::all_of(C, [](double c) { return c >= 0.0; }), "C must hold numbers >= 0");
@@ -90,7 +92,7 @@ void check_training(const MatrixView& X, std::span<const double> C, const Kernel
           "tol must be a number > 0, got " + std::to_string(options.solver.tol));
   check_kernel(kernel);
   if (kernel.type == KernelType::precomputed) return; // its values are checked where they are read
-  check_samples(X);
+  if (is_sparse(X) || !are_finite(X, thread_count(options.threads), control)) check_samples(X);
   check_signs(X, kernel);
 }
 

@@ -97,7 +97,7 @@ Formulation quantile_svr(std::span<const double> z, std::span<const double> C, d
 // Throw InvalidArgument, with the name of the argument, where training could not do with it. C is by
 // row.
 void check_training(const MatrixView& X, std::span<const double> C, const KernelParams& kernel,
-                    const TrainingOptions& options);
+                    const TrainingOptions& options, Control& control);
 void check_classes(const MatrixView& X, std::span<const index_t> y, index_t n_classes);
 void check_nu(double nu);
 

@@ -306,7 +306,7 @@ class OneVsOne {
 KernelFit train_one_vs_one(const MatrixView& X, std::span<const index_t> y, index_t n_classes,
                            std::span<const double> C, const KernelParams& kernel,
                            const SvcOptions& options, Control& control) {
-  check_training(X, C, kernel, options);
+  check_training(X, C, kernel, options, control);
   check_classes(X, y, n_classes);
   if (options.nu) check_nu(*options.nu);
   return OneVsOne(X, y, n_classes, C, kernel, options, control).run();

@@ -98,8 +98,9 @@ class SingleSegment {
 };
 
 void check_regression(const MatrixView& X, std::span<const double> z, std::span<const double> C,
-                      const KernelParams& kernel, const TrainingOptions& options) {
-  check_training(X, C, kernel, options);
+                      const KernelParams& kernel, const TrainingOptions& options,
+                      Control& control) {
+  check_training(X, C, kernel, options, control);
   require(std::ssize(z) == n_rows(X), "z must have an element for every row of X");
   require(all_finite(z), "z must hold finite numbers");
 }
@@ -113,7 +114,7 @@ double sum_of(std::span<const double> C) {
 KernelFit train_svr(const MatrixView& X, std::span<const double> z, std::span<const double> C,
                     double epsilon, const KernelParams& kernel, const TrainingOptions& options,
                     Control& control) {
-  check_regression(X, z, C, kernel, options);
+  check_regression(X, z, C, kernel, options, control);
   require(epsilon >= 0.0, "epsilon must be a number >= 0, got " + std::to_string(epsilon));
   const SingleSegment set(X, z, C, kernel, true, options, control);
   return set.fit(SvmType::epsilon_svr, {svr(set.by_column(z), set.bounds(), epsilon)},
@@ -124,7 +125,7 @@ KernelFit train_quantile_svr(const MatrixView& X, std::span<const double> z,
                              std::span<const double> C, std::span<const double> quantiles,
                              const KernelParams& kernel, const TrainingOptions& options,
                              Control& control) {
-  check_regression(X, z, C, kernel, options);
+  check_regression(X, z, C, kernel, options, control);
   require(!quantiles.empty() &&
               std::ranges::all_of(quantiles, [](double q) { return q > 0.0 && q < 1.0; }),
           "quantiles must be above 0 and below 1");
@@ -138,7 +139,7 @@ KernelFit train_quantile_svr(const MatrixView& X, std::span<const double> z,
 KernelFit train_nu_svr(const MatrixView& X, std::span<const double> z, std::span<const double> C,
                        double nu, const KernelParams& kernel, const TrainingOptions& options,
                        Control& control) {
-  check_regression(X, z, C, kernel, options);
+  check_regression(X, z, C, kernel, options, control);
   check_nu(nu);
   const SingleSegment set(X, z, C, kernel, true, options, control);
   return set.fit(SvmType::nu_svr, {nu_svr(set.by_column(z), set.bounds(), nu * sum_of(C))},
@@ -148,7 +149,7 @@ KernelFit train_nu_svr(const MatrixView& X, std::span<const double> z, std::span
 KernelFit train_one_class(const MatrixView& X, std::span<const double> C, double nu,
                           const KernelParams& kernel, const TrainingOptions& options,
                           Control& control) {
-  check_training(X, C, kernel, options);
+  check_training(X, C, kernel, options, control);
   check_nu(nu);
   const SingleSegment set(X, {}, C, kernel, false, options, control);
   const double sum = nu * sum_of(C);

@@ -381,7 +381,7 @@ std::vector<SvcSearch> search_svc(const MatrixView& X, std::span<const index_t> 
   require(!kernels.empty() && !folds.empty(), "a search needs a kernel and a fold");
   check_classes(X, y, n_classes);
   for (const KernelParams& kernel : kernels)
-    check_training(X, folds.front().weight, kernel, options);
+    check_training(X, folds.front().weight, kernel, options, control);
   const auto is_row = [&](index_t row) { return row >= 0 && row < n_rows(X); };
   for (const Fold& fold : folds)
     require(std::ssize(fold.weight) == n_rows(X) && std::ranges::min(fold.weight) >= 0.0 &&
