@@ -29,7 +29,8 @@ constexpr index_t kLargeBlock = 1024;
 constexpr double kAimOfRefined = 0.7;
 
 // Up to this many variables, all are one block: its kernel matrix costs less than choosing. So are
-// more, where their kernel matrix stands in memory already.
+// more, where their kernel matrix stands in memory already: the pairs of classes that store theirs
+// (svm/one_vs_one.cpp), not the larger ones of a search.
 constexpr index_t kLargestOneBlock = 256;
 constexpr index_t kLargestStoredBlock = 2048;
 

@@ -19,14 +19,6 @@ std::vector<double> copy_of(std::span<const double> numbers) {
   return {numbers.begin(), numbers.end()};
 }
 
-void check_kernel(const KernelParams& kernel) {
-  require(kernel.gamma >= 0.0 && std::isfinite(kernel.gamma),
-          "gamma must be a finite number >= 0, got " + std::to_string(kernel.gamma));
-  require(std::isfinite(kernel.coef0), "coef0 must be finite");
-  require(kernel.degree >= 0, "degree must be >= 0, got " + std::to_string(kernel.degree));
-  for (const KernelParams::Step& step : kernel.steps) check_kernel(step.kernel);
-}
-
 } // namespace
 
 double Formulation::excess_of(index_t column, double f, double offset_width) const {
@@ -81,6 +73,14 @@ Formulation one_class(std::span<const double> C, double sum) {
 
 Formulation quantile_svr(std::span<const double> z, std::span<const double> C, double quantile) {
   return {.C = copy_of(C), .target = copy_of(z), .quantile = quantile};
+}
+
+void check_kernel(const KernelParams& kernel) {
+  require(kernel.gamma >= 0.0 && std::isfinite(kernel.gamma),
+          "gamma must be a finite number >= 0, got " + std::to_string(kernel.gamma));
+  require(std::isfinite(kernel.coef0), "coef0 must be finite");
+  require(kernel.degree >= 0, "degree must be >= 0, got " + std::to_string(kernel.degree));
+  for (const KernelParams::Step& step : kernel.steps) check_kernel(step.kernel);
 }
 
 void check_training(const MatrixView& X, std::span<const double> C, const KernelParams& kernel,

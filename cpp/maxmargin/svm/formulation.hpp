@@ -98,6 +98,7 @@ Formulation quantile_svr(std::span<const double> z, std::span<const double> C, d
 // row.
 void check_training(const MatrixView& X, std::span<const double> C, const KernelParams& kernel,
                     const TrainingOptions& options, Control& control);
+void check_kernel(const KernelParams& kernel);
 void check_classes(const MatrixView& X, std::span<const index_t> y, index_t n_classes);
 void check_nu(double nu);
 

@@ -13,8 +13,8 @@ namespace {
 // Keep dependent features from breaking the factorisation; the first that does is taken, and
 // refinement makes up for it.
 constexpr double kRidges[] = {1e-15, 1e-13, 1e-11, 1e-9};
-constexpr int kMostRefinements =
-    4; // a guard: 1100 x 512 normal samples take the same with 1 and 16
+// A guard: 1100 x 512 normal samples take the same with 1 and 16.
+constexpr int kMostRefinements = 4;
 
 double square_norm(const std::vector<double>& v) {
   return std::inner_product(v.begin(), v.end(), v.begin(), 0.0);

@@ -380,8 +380,8 @@ std::vector<SvcSearch> search_svc(const MatrixView& X, std::span<const index_t> 
                                   const SvcOptions& options, bool keeps_fits, Control& control) {
   require(!kernels.empty() && !folds.empty(), "a search needs a kernel and a fold");
   check_classes(X, y, n_classes);
-  for (const KernelParams& kernel : kernels)
-    check_training(X, folds.front().weight, kernel, options, control);
+  check_training(X, folds.front().weight, kernels.front(), options, control);
+  for (const KernelParams& kernel : kernels) check_kernel(kernel);
   const auto is_row = [&](index_t row) { return row >= 0 && row < n_rows(X); };
   for (const Fold& fold : folds)
     require(std::ssize(fold.weight) == n_rows(X) && std::ranges::min(fold.weight) >= 0.0 &&
